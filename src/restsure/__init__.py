@@ -1,0 +1,51 @@
+"""restsure: one training budget, many candidate models, the best one back, trained."""
+
+from restsure import bounds, theory
+from restsure.arms import Bernoulli, BetaNoise, Gaussian, PowerLawArms
+from restsure.errors import (
+    InvalidLoss,
+    InvalidParameter,
+    MissingExtra,
+    NoArmLeft,
+    OutOfTurn,
+    RestSureError,
+    WrongType,
+)
+from restsure.estimators import CurveFit, LeastSquares, TwoWindow, fit_curve
+from restsure.policies import ExploreThenCommit, Game, Policy, RestSure
+from restsure.problem import Decision, Pull, Recommendation, pseudo_regret, reach
+from restsure.simulation import Simulation, simulate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Bernoulli",
+    "BetaNoise",
+    "CurveFit",
+    "Decision",
+    "ExploreThenCommit",
+    "Game",
+    "Gaussian",
+    "InvalidLoss",
+    "InvalidParameter",
+    "LeastSquares",
+    "MissingExtra",
+    "NoArmLeft",
+    "OutOfTurn",
+    "Policy",
+    "PowerLawArms",
+    "Pull",
+    "Recommendation",
+    "RestSure",
+    "RestSureError",
+    "Simulation",
+    "TwoWindow",
+    "WrongType",
+    "__version__",
+    "bounds",
+    "fit_curve",
+    "pseudo_regret",
+    "reach",
+    "simulate",
+    "theory",
+]

@@ -1,0 +1,27 @@
+"""What is pulled in a simulation."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from restsure.arms.noise import Noise
+
+
+class Arms(ABC):
+    """``n_arms`` curves of mean losses, and the noise on them.
+
+    ``instances`` is the number of distinct instances, one a run, or None when every run plays the same instance.
+    """
+
+    n_arms: int
+    instances: int | None
+    noise: Noise | None
+
+    @abstractmethod
+    def mean(self, run: ArrayLike, arm: ArrayLike, pull: ArrayLike) -> NDArray[np.float64]:
+        """``mu_arm(pull)`` in run ``run``, pulls counted from 1; the three broadcast together."""
+
+    def means(self, runs: NDArray[np.intp], pull: int) -> NDArray[np.float64]:
+        """The mean of every arm (last axis) at one pull count, for each of ``runs``."""
+        return self.mean(runs[:, None], np.arange(self.n_arms)[None, :], pull)

@@ -1,0 +1,41 @@
+"""Every error restsure raises on purpose.
+
+    RestSureError
+    ├── InvalidParameter (ValueError)      a parameter has a value its rule forbids
+    │   └── WrongType (TypeError)          ... or is not of the kind it must be
+    ├── InvalidLoss (ValueError)           a loss is missing, superfluous, NaN, infinite or no number
+    ├── OutOfTurn (RuntimeError)           an arm was told, failed or asked for when it could not be
+    ├── NoArmLeft (RuntimeError)           every arm has failed, or none has been pulled
+    └── MissingExtra (ImportError)         an optional dependency is not installed
+
+A message names the parameter, its value and the rule it breaks, in one line. An object that raises one of these
+is left exactly as it was before the call.
+"""
+
+
+class RestSureError(Exception):
+    """Base of all errors of this package."""
+
+
+class InvalidParameter(RestSureError, ValueError):
+    """A parameter has a value its rule forbids."""
+
+
+class WrongType(InvalidParameter, TypeError):
+    """A parameter is not of the kind it must be (text, None or a boolean where a number is due, say)."""
+
+
+class InvalidLoss(RestSureError, ValueError):
+    """A loss is missing, superfluous, NaN, infinite or no number at all."""
+
+
+class OutOfTurn(RestSureError, RuntimeError):
+    """A call does not fit the state of the game: that arm was not asked for, has failed, or is still out."""
+
+
+class NoArmLeft(RestSureError, RuntimeError):
+    """There is no arm to recommend: every arm has failed, or none has been pulled yet."""
+
+
+class MissingExtra(RestSureError, ImportError):
+    """An optional dependency is needed; the message names the extra that brings it."""

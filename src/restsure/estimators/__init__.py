@@ -1,0 +1,19 @@
+"""Losses in, curve out."""
+
+from restsure.estimators.base import Cells, Curves, Design, Estimator, Residuals, quadratic_norm
+from restsure.estimators.fit import CurveFit, fit_curve
+from restsure.estimators.least_squares import LeastSquares
+from restsure.estimators.two_window import TwoWindow
+
+__all__ = [
+    "Cells",
+    "CurveFit",
+    "Curves",
+    "Design",
+    "Estimator",
+    "LeastSquares",
+    "Residuals",
+    "TwoWindow",
+    "fit_curve",
+    "quadratic_norm",
+]

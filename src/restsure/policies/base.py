@@ -1,0 +1,119 @@
+"""A policy is a frozen description; a play is the state of many games of it at once."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from restsure import checks
+from restsure.description import Description
+from restsure.errors import InvalidParameter
+from restsure.estimators import Cells
+from restsure.problem import Decision
+
+if TYPE_CHECKING:
+    from restsure.policies.game import Game
+
+
+class Play(ABC):
+    """``runs`` games of one policy, advanced together; a live game is the case of one run.
+
+    The loop around it is always the same: :meth:`decide` writes into ``wanted`` how often each arm is to be pulled before
+    the next decision, :meth:`observe` takes the losses, and when all that was wanted has been seen it is time to decide
+    again, until ``done``. Within that, pulls may be made in any order (Fact 1 of the paper).
+    """
+
+    def __init__(self, n_arms: int, horizon: int, runs: int, *, log: bool = False):
+        self.n_arms, self.horizon, self.runs = n_arms, horizon, runs
+        self.pulls = np.zeros((runs, n_arms), dtype=np.int64)
+        self.wanted = np.zeros((runs, n_arms), dtype=np.int64)
+        self.failed = np.zeros((runs, n_arms), dtype=np.bool_)
+        self.choice = np.full(runs, -1, dtype=np.intp)  # the arm to return, once that is settled
+        self.done = np.zeros(runs, dtype=np.bool_)
+        self.log: list[Decision] | None = [] if log else None
+
+    @property
+    def settled(self) -> NDArray[np.bool_]:
+        """Runs in which no loss still to come can change what is pulled or returned."""
+        return self.choice >= 0
+
+    def spent(self, rows: Any = slice(None)) -> NDArray[np.int64]:
+        """Pulls made so far in each run."""
+        total: NDArray[np.int64] = self.pulls[rows].sum(axis=1)
+        return total
+
+    def observe(self, cells: Cells, losses: NDArray[np.float64]) -> None:
+        """The next losses of each cell (run times n_arms plus arm): shape (number of cells, block)."""
+        self.skip(cells, losses.shape[1])
+        self.learn(cells, losses)
+
+    def skip(self, cells: Cells, times: Any) -> None:
+        """Count pulls whose losses nobody needs."""
+        self.pulls.reshape(-1)[cells] += times
+        self.wanted.reshape(-1)[cells] -= times
+
+    @abstractmethod
+    def decide(self, rows: NDArray[np.intp]) -> None:
+        """For runs that have seen all they wanted: want more, or be done."""
+
+    @abstractmethod
+    def learn(self, cells: Cells, losses: NDArray[np.float64]) -> None:
+        """Take the losses in; counting is done by :meth:`observe`."""
+
+    @abstractmethod
+    def fail(self, run: int, arm: int) -> None:
+        """That arm of that run is out for good."""
+
+    @abstractmethod
+    def leader(self, run: int) -> int:
+        """The arm to return if the run ended now: best by what has been seen, never by extrapolation."""
+
+    @abstractmethod
+    def interval(self, run: int, arm: int) -> tuple[float, float, float, str]:
+        """Loss of an arm at the pulls it has had, low, high, and a word on what the interval rests on."""
+
+
+class Policy(Description, ABC):
+    """Which learner gets the next training step.
+
+    A policy holds parameters only: it is hashable, printable and survives a trip through JSON. ``start`` opens a game.
+    """
+
+    def start(
+        self,
+        n_arms: int,
+        horizon: int,
+        *,
+        seed: int | None = None,
+        costs: Sequence[float] | None = None,
+        max_pulls: Sequence[int] | None = None,
+    ) -> "Game":
+        """Open a game of ``horizon`` pulls in total over ``n_arms`` arms.
+
+        ``seed`` is for policies that draw random numbers. ``costs`` (a price for each arm's pull) and ``max_pulls`` (a
+        length for each arm) are refused by policies whose rule knows no such thing.
+        """
+        from restsure.policies.game import Game
+
+        n_arms, horizon = check_game(n_arms, horizon)
+        if seed is not None:
+            checks.whole("seed", seed, at_least=0)
+        for name, value in (("costs", costs), ("max_pulls", max_pulls)):
+            if value is not None:
+                raise InvalidParameter(f"{name}={value!r}: must be None for {type(self).__name__}")
+        return Game(self, self.play(n_arms, horizon, 1, log=True))
+
+    @abstractmethod
+    def play(self, n_arms: int, horizon: int, runs: int, *, log: bool = False) -> Play:
+        """Open ``runs`` games at once; parameters have been checked."""
+
+
+def check_game(n_arms: Any, horizon: Any) -> tuple[int, int]:
+    """At least one arm, and at least one pull for each."""
+    n_arms = checks.whole("n_arms", n_arms, at_least=1)
+    horizon = checks.whole("horizon", horizon, at_least=1)
+    if horizon < n_arms:
+        raise InvalidParameter(f"horizon={horizon}: must be at least n_arms={n_arms}, one pull for each arm")
+    return n_arms, horizon

@@ -1,0 +1,181 @@
+"""One game in progress: ask which arm to pull, tell its losses, and in the end take the recommendation."""
+
+import math
+import numbers
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from restsure import checks
+from restsure.errors import InvalidLoss, NoArmLeft, OutOfTurn
+from restsure.policies.base import Play, Policy
+from restsure.problem import Decision, Pull, Recommendation
+
+
+class Game:
+    """A live game of one policy; ``policy.start(n_arms, horizon)`` opens it.
+
+    >>> from restsure import RestSure
+    >>> game = RestSure(rho=0.5).start(n_arms=2, horizon=100)
+    >>> while (pull := game.ask()) is not None:
+    ...     game.tell(pull.arm, [0.3 + 0.1 * pull.arm] * pull.times)
+    >>> game.recommend().arm
+    0
+
+    Not thread-safe: one thread asks and tells, though pulls handed out by ``ask(workers=...)`` may be made anywhere.
+    """
+
+    def __init__(self, policy: Policy, play: Play):
+        self.policy = policy
+        self._play = play
+        self._queue: deque[tuple[int, int]] = deque()  # (arm, pulls) to hand out before the next decision
+        self._out: dict[int, tuple[int, int]] = {}  # arm -> (pulls handed out, pulls of it to hand out after these)
+        self._told: list[tuple[int, NDArray[np.float64]]] = []  # taken, not yet given to the play
+        self._reasons: dict[int, str] = {}
+
+    @property
+    def n_arms(self) -> int:
+        return self._play.n_arms
+
+    @property
+    def horizon(self) -> int:
+        return self._play.horizon
+
+    @property
+    def pulls(self) -> tuple[int, ...]:
+        """Pulls that have been told, for each arm."""
+        self._take_in()
+        return tuple(self._play.pulls[0].tolist())
+
+    @property
+    def spent(self) -> int:
+        """Pulls that have been told, in total."""
+        return sum(self.pulls)
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing left to ask: the budget is spent, or every arm has failed."""
+        self._advance()
+        return bool(self._play.done[0])
+
+    @property
+    def failures(self) -> dict[int, str]:
+        """Arms that have failed, and why."""
+        return dict(self._reasons)
+
+    @property
+    def log(self) -> tuple[Decision, ...]:
+        """Every elimination, commitment and failure so far, with the rule, the numbers and the rival."""
+        self._advance()
+        return tuple(self._play.log or ())
+
+    @overload
+    def ask(self, workers: None = None, *, max_times: int | None = None) -> Pull | None: ...
+    @overload
+    def ask(self, workers: int, *, max_times: int | None = None) -> list[Pull]: ...
+    def ask(self, workers: int | None = None, *, max_times: int | None = None) -> Pull | None | list[Pull]:
+        """The next pull to make, or None when the game is over.
+
+        With ``workers=W``: up to W pulls of distinct arms, to be made side by side; fewer, or none, when the next decision
+        must wait for pulls that are out (``game.over`` tells that from the end). ``max_times`` cuts a long block into
+        pieces, for a checkpoint or a progress bar in between; it changes no decision.
+        """
+        most = self.horizon if max_times is None else checks.whole("max_times", max_times, at_least=1)
+        wide = 1 if workers is None else checks.whole("workers", workers, at_least=1)
+        self._advance()
+        if workers is None and not self._queue and self._out:
+            raise OutOfTurn(f"ask(): the pulls of arms {sorted(self._out)} must be told first")
+        pulls = list[Pull]()
+        while self._queue and len(pulls) < wide:
+            arm, times = self._queue.popleft()
+            now = min(times, most)
+            self._out[arm] = now, times - now
+            pulls.append(Pull(arm, now))
+        if workers is None:
+            return pulls[0] if pulls else None
+        return pulls
+
+    def tell(self, arm: int, losses: Sequence[float]) -> None:
+        """The losses of the pulls of ``arm`` that were asked for, in order.
+
+        A NaN or infinite loss is refused and the pull stays out: tell it again, or :meth:`fail` the arm.
+        """
+        arm = self._known(arm)
+        if arm not in self._out:
+            raise OutOfTurn(f"arm={arm}: must be asked for before it is told")
+        times, later = self._out[arm]
+        block = _checked_losses(losses, times, arm)
+        del self._out[arm]
+        self._told.append((arm, block))
+        if later:
+            self._queue.appendleft((arm, later))
+
+    def fail(self, arm: int, reason: str) -> None:
+        """``arm`` is out for good, whether or not a pull of it is out; the rest of the budget goes to the others."""
+        arm = self._known(arm)
+        checks.instance("reason", reason, str)
+        if arm in self._reasons:
+            raise OutOfTurn(f"arm={arm}: has failed already ({self._reasons[arm]})")
+        self._take_in()
+        self._out.pop(arm, None)
+        self._queue = deque(entry for entry in self._queue if entry[0] != arm)
+        self._reasons[arm] = reason
+        self._play.fail(0, arm)
+        if self._play.log is not None:
+            self._play.log.append(Decision(int(self._play.spent()[0]), f"failed: {reason}", arm))
+
+    def recommend(self) -> Recommendation:
+        """The arm to return: the final answer when the game is over, else the best by what has been seen."""
+        self._advance()
+        self._take_in()
+        play = self._play
+        if play.failed[0].all():
+            raise NoArmLeft(f"all {self.n_arms} arms have failed: {self._reasons}")
+        if not play.pulls[0][~play.failed[0]].any():
+            raise NoArmLeft("no arm has been pulled yet: nothing to recommend")
+        final = bool(play.done[0])
+        arm = int(play.choice[0]) if final else play.leader(0)
+        loss, low, high, basis = play.interval(0, arm)
+        why = [d.rule for d in play.log or () if d.arm == arm] if final else []
+        reason = (why[-1] if why else "lowest estimated loss at the pulls made so far") + f"; {basis}"
+        return Recommendation(arm, int(play.pulls[0, arm]), loss, low, high, reason)
+
+    def _known(self, arm: Any) -> int:
+        return checks.whole("arm", arm, at_least=0, at_most=self.n_arms - 1)
+
+    def _take_in(self) -> None:
+        """Give the play what has been told: blocks of one length together, so that a round is one update."""
+        told, self._told = self._told, []
+        for length in sorted({len(block) for _, block in told}):
+            group = [(arm, block) for arm, block in told if len(block) == length]
+            self._play.observe(np.array([arm for arm, _ in group]), np.stack([block for _, block in group]))
+
+    def _advance(self) -> None:
+        """Decide, once everything that was wanted has been told."""
+        if self._queue or self._out:
+            return
+        self._take_in()
+        play = self._play
+        if not play.done[0]:
+            play.decide(np.array([0]))
+            wanted = play.wanted[0]
+            arms = np.flatnonzero(wanted)
+            self._queue.extend(zip(arms.tolist(), wanted[arms].tolist(), strict=True))
+
+
+def _checked_losses(losses: Any, times: int, arm: int) -> NDArray[np.float64]:
+    """The losses as an array of ``times`` finite floats."""
+    if isinstance(losses, (str, bytes)) or not isinstance(losses, Iterable):
+        raise InvalidLoss(f"losses={losses!r}: must be a sequence of {times} numbers for arm {arm}")
+    values = losses.tolist() if isinstance(losses, np.ndarray) else list(losses)
+    if len(values) != times:
+        raise InvalidLoss(f"losses: must be {times} numbers for arm {arm}, but there are {len(values)}")
+    for value in values:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+            raise InvalidLoss(f"losses: must be numbers, but {value!r} of arm {arm} is {type(value).__name__}")
+        if not math.isfinite(value):
+            raise InvalidLoss(f"losses: must be finite, but one of arm {arm} is {value}")
+    return np.array(values, dtype=np.float64)

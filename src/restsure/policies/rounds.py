@@ -1,0 +1,223 @@
+"""Round robin over the active arms with a decision after every round: the frame of both algorithms of the paper."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from restsure import checks
+from restsure.bounds import Bound, Claim
+from restsure.description import settle
+from restsure.estimators import Cells, Design, Estimator, Residuals
+from restsure.policies.base import Play, Policy
+from restsure.policies.lines import Commit, line_4_commit
+from restsure.problem import Decision, reach
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class RoundsPolicy(Policy):
+    """Parameters of both algorithms: the known exponent, how curves are fitted, how sure that is, and at which level."""
+
+    rho: float
+    estimator: Estimator
+    bound: Bound
+    delta: float | None
+
+    def __post_init__(self) -> None:
+        settle(self, rho=checks.real("rho", self.rho, above=0, at_most=1))
+        checks.instance("estimator", self.estimator, Estimator)
+        checks.instance("bound", self.bound, Bound)
+        if self.delta is not None:
+            settle(self, delta=checks.real("delta", self.delta, above=0, below=1))
+        self.bound.check(self.estimator, self.rho)
+
+    def claim(self, n_arms: int, horizon: int) -> Claim:
+        """``delta = 1/T`` unless it was given; at T = 1, where that would be no confidence at all, 1/2."""
+        return Claim(n_arms, horizon, self.delta or 1 / max(horizon, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known after a full round of the runs ``rows``, before the next decision.
+
+    ``n`` pulls of every active arm; ``alpha``, ``beta`` the fitted lines with ``beta`` infinite for inactive arms; ``reach``
+    is ``tau_out = n + T - t``, ``size`` the number of active arms.
+    """
+
+    rows: Rows
+    n: int
+    alpha: Floats
+    beta: Floats
+    active: NDArray[np.bool_]
+    size: NDArray[np.int64]
+    spent: NDArray[np.int64]
+    reach: NDArray[np.int64]
+    design: Design
+    residuals: Residuals | None
+
+    def losses(self, x: Any) -> Floats:
+        """``mu^_i`` of every arm at ``x = m**-rho``, one x for each run or one for all."""
+        return self.alpha * np.asarray(x)[..., None] + self.beta
+
+    def residuals_of(self, k: int) -> Residuals | None:
+        if self.residuals is None:
+            return None
+        return Residuals(self.residuals.variance[k], self.residuals.freedom[k])
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What line 4 looked at, for the lines that follow: ``tau_out**-rho``, the losses there, the gap, the verdict."""
+
+    x: Floats
+    losses: Floats
+    gap: Any
+    verdict: Commit
+
+
+class RoundsPlay(Play, ABC):
+    """Explore in rounds until a rule chooses an arm, then give it all that is left."""
+
+    def __init__(self, policy: RoundsPolicy, n_arms: int, horizon: int, runs: int, *, log: bool):
+        super().__init__(n_arms, horizon, runs, log=log)
+        self.policy, self.rho = policy, policy.rho
+        self.claim = policy.claim(n_arms, horizon)
+        self.bound = policy.bound
+        self.curves = policy.estimator.start(policy.rho, runs * n_arms, track_noise=policy.bound.needs_residuals)
+        self.active = np.ones((runs, n_arms), dtype=np.bool_)
+        self.rounds = 0
+
+    @abstractmethod
+    def judge(self, standing: Standing) -> None:
+        """Apply the algorithm's rules after a round: ``commit`` or ``drop``."""
+
+    def learn(self, cells: Cells, losses: Floats) -> None:
+        self.curves.update(cells, losses)
+
+    def decide(self, rows: Rows) -> None:
+        exploring = rows[self.choice[rows] < 0]
+        if exploring.size:
+            if self.rounds >= 2:  # with fewer losses nothing is known: the radius is infinite and no rule fires
+                self.judge(self._standing(exploring))
+            self._next_round(exploring[self.choice[exploring] < 0])
+        self._play_out(rows[self.choice[rows] >= 0])
+
+    def _next_round(self, rows: Rows) -> None:
+        """Pull each active arm once, where the budget has room for a whole round; else choose now."""
+        active = self.active[rows]
+        size = active.sum(axis=1)
+        fits = (size > 0) & (self.horizon - self.spent(rows) >= size)
+        self.wanted[rows[fits]] = active[fits]
+        self.rounds += bool(fits.any())
+        for run in rows[~fits].tolist():
+            self._choose_best(run, "budget: no room for another round")
+
+    def _play_out(self, rows: Rows) -> None:
+        """Alg. 1 line 9, Alg. 2 line 17: play the chosen arm until round T."""
+        left = self.horizon - self.spent(rows)
+        self.wanted[rows, self.choice[rows]] = left
+        self.done[rows] = left == 0
+
+    def _standing(self, rows: Rows) -> Standing:
+        everyone = rows.size == self.runs
+        pick: Any = slice(None) if everyone else rows
+        cells: Any = slice(None) if everyone else (rows[:, None] * self.n_arms + np.arange(self.n_arms)).ravel()
+        alpha, beta = (part.reshape(-1, self.n_arms) for part in self.curves.coefficients(cells))
+        active = self.active[pick]
+        size, spent = active.sum(axis=1), self.spent(pick)
+        probe = int(rows[0]) * self.n_arms + int(active[0].argmax())  # all active arms have had the same pulls
+        residuals = None
+        if self.bound.needs_residuals:
+            squares = np.where(active, self.curves.squares(cells).reshape(-1, self.n_arms), 0.0).sum(axis=1)
+            freedom = size * max(self.rounds - 2, 0)
+            residuals = Residuals(squares / np.maximum(freedom, 1), freedom)
+        return Standing(
+            rows=rows,
+            n=self.rounds,
+            alpha=alpha,
+            beta=np.where(active, beta, np.inf),
+            active=active,
+            size=size,
+            spent=spent,
+            reach=np.asarray(reach(self.rounds, spent, self.horizon)),
+            design=self.curves.design(probe),
+            residuals=residuals,
+        )
+
+    def commit_where_ahead(self, standing: Standing, rule: str) -> Ahead:
+        """Line 4 of both algorithms: choose the arm that leads at ``tau_out`` by more than the gap."""
+        x = standing.reach.astype(np.float64) ** -self.rho
+        losses = standing.losses(x)
+        gap = self.bound.gap(standing.design, x, self.claim, standing.residuals)
+        verdict = line_4_commit(losses, gap)
+        gaps = np.broadcast_to(gap, verdict.lead.shape)
+        for k in np.flatnonzero(verdict.fires).tolist():
+            rival = int(verdict.rival[k]) if standing.size[k] > 1 else None
+            self.commit(
+                int(standing.rows[k]),
+                int(verdict.arm[k]),
+                rule,
+                rival,
+                loss=float(verdict.loss[k]),
+                lead=float(verdict.lead[k]),
+                needed=float(gaps[k]),
+                reach=float(standing.reach[k]),
+            )
+        return Ahead(x, losses, gap, verdict)
+
+    def commit(self, run: int, arm: int, rule: str, rival: int | None = None, **numbers: float) -> None:
+        self.choice[run] = arm
+        self._note(run, rule, arm, rival, numbers)
+
+    def drop(self, run: int, arm: int, rule: str, rival: int, **numbers: float) -> None:
+        self.active[run, arm] = False
+        self._note(run, rule, arm, rival, numbers)
+
+    def _note(self, run: int, rule: str, arm: int, rival: int | None, numbers: dict[str, float]) -> None:
+        if self.log is not None:
+            self.log.append(Decision(int(self.spent()[run]), rule, arm, rival, numbers))
+
+    def _choose_best(self, run: int, rule: str) -> None:
+        """``argmin mu^_i(tau_out)`` over the active arms; over all that have not failed, when no active arm is left."""
+        fit_for_choice = self.active[run] if self.active[run].any() else ~self.failed[run]
+        if not fit_for_choice.any():
+            self.done[run] = True
+            return
+        arms = np.flatnonzero(fit_for_choice)
+        alpha, beta = self.curves.coefficients(run * self.n_arms + arms)
+        reaches = reach(self.pulls[run, arms], self.spent()[run], self.horizon)
+        losses = np.where(self.pulls[run, arms] > 0, alpha * reaches.astype(np.float64) ** -self.rho + beta, np.inf)
+        best = int(losses.argmin())
+        self.commit(run, int(arms[best]), rule, loss=float(losses[best]), reach=float(reaches[best]))
+
+    def fail(self, run: int, arm: int) -> None:
+        self.failed[run, arm], self.active[run, arm], self.wanted[run, arm] = True, False, 0
+        if self.choice[run] == arm:
+            self.choice[run], self.done[run] = -1, False
+            self._choose_best(run, "best of the others: the chosen arm failed")
+        elif self.failed[run].all():
+            self.done[run] = True
+
+    def leader(self, run: int) -> int:
+        arms = np.flatnonzero(~self.failed[run] & (self.pulls[run] > 0))
+        alpha, beta = self.curves.coefficients(run * self.n_arms + arms)
+        now = alpha * self.pulls[run, arms].astype(np.float64) ** -self.rho + beta
+        return int(arms[now.argmin()])
+
+    def interval(self, run: int, arm: int) -> tuple[float, float, float, str]:
+        cell, pulls = run * self.n_arms + arm, int(self.pulls[run, arm])
+        alpha, beta = self.curves.coefficients(np.array([cell]))
+        x = float(pulls) ** -self.rho
+        loss = float(alpha[0] * x + beta[0])
+        residuals = None
+        if self.bound.needs_residuals:
+            freedom = max(pulls - 2, 0)
+            residuals = Residuals(float(self.curves.squares(np.array([cell]))[0]) / max(freedom, 1), freedom)
+        radius = float(self.bound.radius(self.curves.design(cell), x, self.claim, residuals)) if pulls > 1 else np.inf
+        certified = "not certified: noise estimated" if self.bound.needs_residuals else "if the curve is a power law"
+        return loss, loss - radius, loss + radius, f"interval at level {1 - self.claim.delta:g}, {certified}"

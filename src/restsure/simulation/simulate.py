@@ -1,0 +1,110 @@
+"""Play many games at once on arms whose curves are known, and score them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from restsure import checks
+from restsure.arms import Arms
+from restsure.errors import InvalidParameter
+from restsure.policies import Play, Policy
+from restsure.policies.base import check_game
+from restsure.problem import pseudo_regret
+from restsure.simulation.tape import Tape
+
+_MOST_CELLS = 2**16  # arms of all runs played together: enough to hide Python's overhead, little enough for the cache
+_MOST_LOSSES = 2**26  # losses that estimators with a memory may hold at once (half a gigabyte)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """Scores of simulated runs, one entry a run.
+
+    ``regret`` is the paper's Eq. (3), ``arm`` the arm returned, ``pulls`` the pulls it has had (``tau_out``), ``error``
+    whether another arm would have been best after all T pulls. ``arm_pulls`` has a row a run and a column an arm.
+    """
+
+    regret: NDArray[np.float64]
+    arm: NDArray[np.intp]
+    pulls: NDArray[np.int64]
+    error: NDArray[np.bool_]
+    arm_pulls: NDArray[np.int64]
+
+
+def simulate(
+    policy: Policy,
+    arms: Arms,
+    horizon: int,
+    replicates: int,
+    seed: int,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> Simulation:
+    """Play ``replicates`` games of ``policy`` on ``arms`` with the rules of a live game, all of them together.
+
+    The s-th loss of arm i in run r depends on ``(seed, r, i, s)`` alone: every policy meets the same losses, and the first
+    100 of 1,000 runs are the runs that ``replicates=100`` gives. ``progress(done, total)`` counts pulls.
+
+    >>> from restsure import Gaussian, PowerLawArms, RestSure
+    >>> arms = PowerLawArms([0.5, 0.1], [0.1, 0.3], noise=Gaussian(0.05))
+    >>> out = simulate(RestSure(rho=0.5), arms, horizon=1_000, replicates=20, seed=0)
+    >>> out.arm.tolist() == [0] * 20, bool(out.error.any())
+    (True, False)
+    """
+    checks.instance("policy", policy, Policy)
+    checks.instance("arms", arms, Arms)
+    _, horizon = check_game(arms.n_arms, horizon)
+    replicates = checks.whole("replicates", replicates, at_least=1)
+    seed = checks.whole("seed", seed, at_least=0)
+    if arms.instances is not None and arms.instances < replicates:
+        raise InvalidParameter(f"replicates={replicates}: must be at most the {arms.instances} instances of the arms")
+    together = max(1, min(_MOST_CELLS // arms.n_arms, _MOST_LOSSES // horizon))
+    parts = list[Simulation]()
+    for first in range(0, replicates, together):
+        runs = np.arange(first, min(first + together, replicates))
+        report = _part_of(progress, first * horizon, replicates * horizon) if progress else None
+        play = play_out(policy.play(arms.n_arms, horizon, len(runs)), Tape(arms, runs, seed), report)
+        parts.append(_score(play, arms, runs, horizon))
+    return Simulation(*(np.concatenate([getattr(part, name) for part in parts]) for name in Simulation.__slots__))
+
+
+def play_out(play: Play, tape: Tape, report: Callable[[int], None] | None = None) -> Play:
+    """Advance all runs of a play, decision by decision, until each is done."""
+    everyone, told = np.arange(play.runs), 0
+    while (rows := everyone[~play.done]).size:
+        play.decide(rows)
+        told += _make_pulls(play, tape)
+        if report:
+            report(told)
+    return play
+
+
+def _make_pulls(play: Play, tape: Tape) -> int:
+    """Make every pull that is wanted before the next decision; losses that no rule will look at are not drawn."""
+    wanted = play.wanted.reshape(-1)
+    made = int(wanted.sum())
+    unneeded = np.flatnonzero(play.wanted * play.settled[:, None])
+    if unneeded.size:
+        play.skip(unneeded, wanted[unneeded])
+    while (cells := np.flatnonzero(wanted)).size:
+        times = min(int(wanted[cells].min()), tape.width)
+        which: Any = slice(None) if cells.size == wanted.size else cells
+        play.observe(which, tape.read(which, times))
+    return made
+
+
+def _part_of(progress: Callable[[int, int], None], before: int, total: int) -> Callable[[int], None]:
+    return lambda done: progress(before + done, total)
+
+
+def _score(play: Play, arms: Arms, runs: NDArray[np.intp], horizon: int) -> Simulation:
+    rows = np.arange(len(runs))
+    pulls = play.pulls[rows, play.choice]
+    at_horizon = arms.means(runs, horizon)
+    regret = pseudo_regret(arms.mean(runs, play.choice, pulls), at_horizon)
+    best = at_horizon.argmin(axis=1)
+    wrong = at_horizon[rows, play.choice] > at_horizon[rows, best]
+    return Simulation(regret, play.choice.copy(), pulls, wrong, play.pulls.copy())
