@@ -46,8 +46,11 @@ def random_group(seed: int):
         twin = reference.ExactWeights(K, rho, estimator, sigma, looks, delta, scale)
     options = dict(rho=rho, estimator=fitted, bound=rs.bounds.Scaled(real, scale), delta=delta)
     alpha, beta = rng.uniform(0, 1, (RUNS, K, 1)), rng.uniform(0, 0.5, (RUNS, K, 1))
-    if rng.random() < 0.5:  # crossing arms: the fast start ends high
+    instance = rng.random()
+    if instance < 0.4:  # crossing arms: the fast start ends high
         beta = 0.5 - 0.45 * alpha
+    elif instance < 0.7:  # steep and nearly equal arms: exploring costs more than it tells
+        alpha, beta = 1 - 0.001 * alpha, 0.001 * beta
     table = alpha * np.arange(1, T + 1) ** -rho + beta + rng.normal(0, sigma, (RUNS, K, T))
     policies = {"etc": rs.ExploreThenCommit(**options), "rest-sure": rs.RestSure(**options)}
     naive = [reference.Naive(rows.tolist(), T, rho, estimate, twin) for rows in table]

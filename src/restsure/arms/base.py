@@ -24,4 +24,5 @@ class Arms(ABC):
 
     def means(self, runs: NDArray[np.intp], pull: int) -> NDArray[np.float64]:
         """The mean of every arm (last axis) at one pull count, for each of ``runs``."""
-        return self.mean(runs[:, None], np.arange(self.n_arms)[None, :], pull)
+        means = self.mean(runs[:, None], np.arange(self.n_arms)[None, :], pull)
+        return np.broadcast_to(means, (len(runs), self.n_arms))

@@ -34,7 +34,7 @@ class Gaussian(Noise):
         settle(self, sigma=checks.real("sigma", self.sigma, at_least=0))
 
     def sample(self, streams: Sequence[Generator], means: NDArray[np.float64]) -> NDArray[np.float64]:
-        losses = np.empty_like(means)
+        losses = np.empty(means.shape)
         for stream, row in zip(streams, losses, strict=True):
             stream.standard_normal(out=row)
         losses *= self.sigma
@@ -47,7 +47,7 @@ class Bernoulli(Noise):
     """A loss of 0 or 1. For a mean above one: its whole part, plus 0 or 1 for the rest, so that the mean stays exact."""
 
     def sample(self, streams: Sequence[Generator], means: NDArray[np.float64]) -> NDArray[np.float64]:
-        draws = np.empty_like(means)
+        draws = np.empty(means.shape)
         for stream, row in zip(streams, draws, strict=True):
             stream.random(out=row)
         floor = np.floor(means)

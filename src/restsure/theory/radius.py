@@ -19,7 +19,7 @@ def theorem2_radius(
     once. Infinite for ``tau < 1``, where nothing is known. A float for a number, an array for an array.
 
     >>> round(2 * theorem2_radius(5_000, n_arms=2, horizon=10_000, rho=0.5, delta=1e-4), 1)
-    26.0
+    25.6
     """
     rho = checks.real("rho", rho, above=0, at_most=1)
     if rho == 1:
