@@ -65,7 +65,7 @@ def whole(name: str, value: Any, *, at_least: int | None = None, at_most: int | 
 def instance(name: str, value: Any, kind: type) -> None:
     """An object of one of our own kinds."""
     if not isinstance(value, kind):
-        raise WrongType(f"{name}={value!r}: must be a {kind.__name__}, not {type(value).__name__}")
+        raise WrongType(f"{name}={value!r}: must be of kind {kind.__name__}, not {type(value).__name__}")
 
 
 def real_array(name: str, values: Any) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ Reference: Cella, Gentile, Pontil, *Online Model Selection: a Rested Bandit Form
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,10 +55,6 @@ class Decision:
         return f"after {self.spent} pulls: arm {self.arm}{rival}: {self.rule}" + (f" ({numbers})" if numbers else "")
 
 
-@overload
-def reach(pulls: int, spent: int, horizon: int) -> int: ...
-@overload
-def reach(pulls: NDArray[Any], spent: Any, horizon: int) -> NDArray[Any]: ...
 def reach(pulls: Any, spent: Any, horizon: int) -> Any:
     """The most pulls an arm can still have at the end: those it has had and all that are left.
 
@@ -79,4 +75,4 @@ def pseudo_regret(loss_returned: ArrayLike, losses_at_horizon: ArrayLike) -> NDA
     0.05
     """
     best = np.min(np.asarray(losses_at_horizon, dtype=np.float64), axis=-1)
-    return np.asarray(loss_returned, dtype=np.float64) - best
+    return np.asarray(np.asarray(loss_returned, dtype=np.float64) - best)

@@ -208,10 +208,10 @@ class Naive:
             if n >= 2:
                 histories = [list(self.table[i][:n]) for i in active]
                 mu = {i: self.curve(self.table[i][:n]) for i in active}
-                gap = {m: self.radius.gap(n, m, histories) for m in range(n, tau_out + 1)}
+                gap = cache(lambda m, n=n, histories=histories: self.radius.gap(n, m, histories))
                 for i in active:  # line 4
                     others = [mu[j](tau_out) for j in active if j != i]
-                    if mu[i](tau_out) < min(others, default=math.inf) - gap[tau_out]:
+                    if mu[i](tau_out) < min(others, default=math.inf) - gap(tau_out):
                         return self._commit(pulls, i, eliminated, "line 4")
                 best = min(active, key=lambda i: mu[i](tau_out))
                 after = tau_out - len(active) + 1
@@ -223,7 +223,7 @@ class Naive:
                 out = [  # line 11
                     i
                     for i in active
-                    if all(any(mu[i](m) - mu[j](m) > gap[m] for j in active) for m in range(n, tau_out + 1))
+                    if all(any(mu[i](m) - mu[j](m) > gap(m) for j in active) for m in range(n, tau_out + 1))
                 ]
                 eliminated += [(t, i) for i in out]
                 active = [i for i in active if i not in out]

@@ -5,7 +5,7 @@ import pytest
 
 import restsure as rs
 from restsure.policies import Policy
-from restsure.simulation.simulate import play_out
+from restsure.simulation.engine import play_out
 from restsure.simulation.tape import Tape
 from tests.paper import reference
 from tests.paper.tables import Table

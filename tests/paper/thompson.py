@@ -43,7 +43,7 @@ class ThompsonPlay(Play):
         variance = 1 / self.pulls + (x - m.mean_phi.reshape(shape)) ** 2 / m.phi_phi.reshape(shape)
         draws = alpha * x + beta + self.policy.sigma * np.sqrt(variance) * self.rng.standard_normal(shape)
         over, going = rows[left[rows] == 0], rows[left[rows] > 0]
-        now = alpha * self.pulls ** -self.policy.rho + beta
+        now = alpha * self.pulls**-self.policy.rho + beta
         self.choice[over], self.done[over] = now[over].argmin(axis=1), True
         self.wanted[going, draws[going].argmin(axis=1)] = 1
 

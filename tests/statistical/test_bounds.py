@@ -67,7 +67,11 @@ CELLS = {
     "exact, least squares": (rs.bounds.ExactWeights(0.2, PAIRS), rs.LeastSquares(), GAUSS),
     "exact, losses in [0, 1]": (rs.bounds.ExactWeights(0.5, PAIRS), rs.LeastSquares(), COIN),
     "exact, all rounds and m": (rs.bounds.ExactWeights(0.2), rs.LeastSquares(), GAUSS),
-    "self-normalised, ridge": (rs.bounds.SelfNormalized(0.2), rs.LeastSquares(rs.bounds.SelfNormalized(0.2).ridge), GAUSS),
+    "self-normalised, ridge": (
+        rs.bounds.SelfNormalized(0.2),
+        rs.LeastSquares(rs.bounds.SelfNormalized(0.2).ridge),
+        GAUSS,
+    ),
     "self-normalised": (rs.bounds.SelfNormalized(0.2), rs.LeastSquares(), GAUSS),
     "self-normalised, losses in [0, 1]": (rs.bounds.SelfNormalized(0.5), rs.LeastSquares(), COIN),
     "empirical, two windows": (rs.bounds.Empirical(PAIRS), rs.TwoWindow(), GAUSS),

@@ -73,9 +73,6 @@ class BetaNoise(Noise):
             raise InvalidParameter(f"mean={worst:g}: must be in [0, 1] with BetaNoise")
         inside = np.clip(means, 1e-12, 1 - 1e-12)
         losses = np.stack(
-            [
-                stream.beta(self.shape, self.shape * (1 - row) / row)
-                for stream, row in zip(streams, inside, strict=True)
-            ]
+            [stream.beta(self.shape, self.shape * (1 - row) / row) for stream, row in zip(streams, inside, strict=True)]
         )
         return np.where((means > 0) & (means < 1), losses, means)

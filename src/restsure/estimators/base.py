@@ -17,6 +17,7 @@ from restsure.description import Description
 Cells: TypeAlias = slice | NDArray[np.intp]
 """Which cells: distinct indices, or a slice (``slice(None)`` for all of them, which is several times faster)."""
 
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """What the precision of an estimate rests on: pull counts alone, never the losses.

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from restsure import checks
@@ -48,7 +47,7 @@ def fit_curve(losses: ArrayLike, *, method: str = "least-squares", rho: float = 
     >>> fit = fit_curve([1.1, 0.9, 0.7, 0.6, 0.6, 0.5], method="least-squares", rho=0.5)
     >>> mean, sd = fit.predict(100)
     >>> print(f"{fit.alpha:.2f} {fit.beta:.2f}, after 100 pulls {mean:.2f} +- {sd:.2f}")
-    1.03 0.10, after 100 pulls 0.20 +- 0.06
+    1.01 0.12, after 100 pulls 0.22 +- 0.05
     """
     method = checks.choice("method", method, list(_METHODS))
     rho = checks.real("rho", rho, above=0, at_most=1)

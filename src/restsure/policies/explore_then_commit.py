@@ -12,8 +12,8 @@ from restsure.policies.rounds import RoundsPlay, RoundsPolicy, Standing
 class ExploreThenCommit(RoundsPolicy):
     """ETC, Algorithm 1: pull all arms in turn until one is ahead of all others at the furthest state, then play it.
 
-    After ``n`` rounds ``tau_out = T - n (K - 1)``; commit when ``mu^_i(tau_out) < min_{j != i} mu^_j(tau_out) - 2 CB`` (line 4).
-    When no round is left, return ``argmin mu^_i(tau_out)``.
+    After ``n`` rounds ``tau_out = T - n (K - 1)``; commit when ``mu^_i(tau_out) < min_{j != i} mu^_j(tau_out) - 2 CB``
+    (line 4). When no round is left, return ``argmin mu^_i(tau_out)``.
 
     ``rho``: the known exponent. ``estimator``, ``bound``: how curves are fitted and how sure that is; the defaults, least
     squares and its empirical width, decide at real budgets, :meth:`as_published` does not. ``delta``: level; 1/T if None.

@@ -76,7 +76,7 @@ class Game:
     def ask(self, workers: None = None, *, max_times: int | None = None) -> Pull | None: ...
     @overload
     def ask(self, workers: int, *, max_times: int | None = None) -> list[Pull]: ...
-    def ask(self, workers: int | None = None, *, max_times: int | None = None) -> Pull | None | list[Pull]:
+    def ask(self, workers: int | None = None, *, max_times: int | None = None) -> Pull | list[Pull] | None:
         """The next pull to make, or None when the game is over.
 
         With ``workers=W``: up to W pulls of distinct arms, to be made side by side; fewer, or none, when the next decision
@@ -147,11 +147,15 @@ class Game:
         return checks.whole("arm", arm, at_least=0, at_most=self.n_arms - 1)
 
     def _take_in(self) -> None:
-        """Give the play what has been told: blocks of one length together, so that a round is one update."""
-        told, self._told = self._told, []
-        for length in sorted({len(block) for _, block in told}):
-            group = [(arm, block) for arm, block in told if len(block) == length]
-            self._play.observe(np.array([arm for arm, _ in group]), np.stack([block for _, block in group]))
+        """Give the play what has been told: arms with as many losses together, so that a round is one update."""
+        by_arm: dict[int, list[NDArray[np.float64]]] = {}
+        for arm, block in self._told:
+            by_arm.setdefault(arm, []).append(block)
+        self._told.clear()
+        whole = {arm: np.concatenate(blocks) for arm, blocks in by_arm.items()}
+        for length in sorted({len(losses) for losses in whole.values()}):
+            group = {arm: losses for arm, losses in whole.items() if len(losses) == length}
+            self._play.observe(np.array(list(group)), np.stack(list(group.values())))
 
     def _advance(self) -> None:
         """Decide, once everything that was wanted has been told."""

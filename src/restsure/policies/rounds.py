@@ -62,7 +62,7 @@ class Standing:
 
     def losses(self, x: Any) -> Floats:
         """``mu^_i`` of every arm at ``x = m**-rho``, one x for each run or one for all."""
-        return self.alpha * np.asarray(x)[..., None] + self.beta
+        return np.asarray(self.alpha * np.asarray(x)[..., None] + self.beta)
 
     def residuals_of(self, k: int) -> Residuals | None:
         if self.residuals is None:
@@ -144,7 +144,7 @@ class RoundsPlay(Play, ABC):
             active=active,
             size=size,
             spent=spent,
-            reach=np.asarray(reach(self.rounds, spent, self.horizon)),
+            reach=reach(self.rounds, spent, self.horizon),
             design=self.curves.design(probe),
             residuals=residuals,
         )

@@ -1,5 +1,5 @@
 """Many games at once."""
 
-from restsure.simulation.simulate import Simulation, simulate
+from restsure.simulation.engine import Simulation, simulate
 
 __all__ = ["Simulation", "simulate"]

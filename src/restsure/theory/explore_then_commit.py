@@ -62,6 +62,6 @@ def explore_then_commit_bound(
     """Theorem 3: with probability ``1 - 1/T`` the regret of published ETC on Theorem 1's pair is at most this.
 
     >>> round(explore_then_commit_bound(0.5, 0.02, horizon=10_000), 1)
-    37.6
+    36.7
     """
     return explore_then_commit_terms(alpha, gap, horizon=horizon, rho=rho, alpha_max=alpha_max).total

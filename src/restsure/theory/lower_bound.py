@@ -30,11 +30,11 @@ class _Pair:
     def step(self, tau: int) -> float:
         """``D~_tau``: what one more round of both arms costs at the furthest state, ``mu_1(T-tau-1) - mu_1(T-tau)``."""
         left = self.horizon - tau
-        return self.alpha * ((left - 1) ** -self.rho - left**-self.rho) if left > 1 else math.inf
+        return self.alpha * (math.pow(left - 1, -self.rho) - math.pow(left, -self.rho)) if left > 1 else math.inf
 
     def training_lost(self, tau: int) -> float:
         """``alpha (1/(T - tau)**rho - 1/T**rho)``; the arm that is returned has had one pull at least."""
-        return self.alpha * (max(self.horizon - tau, 1) ** -self.rho - self.horizon**-self.rho)
+        return self.alpha * (math.pow(max(self.horizon - tau, 1), -self.rho) - math.pow(self.horizon, -self.rho))
 
 
 def _printed(pair: _Pair) -> int:

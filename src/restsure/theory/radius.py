@@ -35,4 +35,5 @@ def theorem2_radius(
     known = np.maximum(windows, 1)
     ratio = np.log(known * n_arms * horizon / delta) / known
     radius = 10 * (np.sqrt(alpha_max) + 1) ** 2 / ((1 - rho) * rho) * (ratio + np.sqrt(ratio))
-    return np.where(windows < 1, np.inf, radius)[()]
+    radii = np.where(windows < 1, np.inf, radius)
+    return radii if radii.ndim else float(radii)

@@ -1,0 +1,143 @@
+"""How fast the paper's algorithms are: one round at many arms, and simulated pulls a second beside the naive pseudocode.
+
+    python benchmarks/speed.py [--csv benchmarks/results/speed.csv]
+
+Times depend on the machine; the ratios are what is claimed. One core: numpy runs these sizes without threads.
+"""
+
+import argparse
+import csv
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import restsure as rs
+from restsure.policies.lines import line_11_eliminate
+from tests.paper import reference
+
+
+def seconds(action: Callable[[], object], at_least_s: float = 0.3) -> float:
+    """Best time of one call, over enough calls to fill ``at_least_s``."""
+    best, total = math.inf, 0.0
+    while total < at_least_s:
+        start = time.perf_counter()
+        action()
+        took = time.perf_counter() - start
+        best, total = min(best, took), total + took
+    return best
+
+
+def crossing(rng: np.random.Generator, shape: tuple[int, ...] | int) -> tuple[np.ndarray, np.ndarray]:
+    alpha = rng.random(shape)
+    return alpha, np.clip(0.5 - 0.45 * alpha + rng.normal(0, 0.02, shape), 0, 1)
+
+
+def live_round(n_arms: int) -> float:
+    """Ask, tell and decide: one whole round of a live game in which all arms are still active."""
+    rng = np.random.default_rng(0)
+    alpha, beta = crossing(rng, n_arms)
+    horizon = 100 * n_arms
+    game = rs.RestSure(bound=rs.bounds.ExactWeights(0.1)).start(n_arms, horizon)
+    rounds = iter(alpha[:, None] * np.arange(1, 100) ** -0.5 + beta[:, None] + rng.normal(0, 0.1, (n_arms, 99)))
+    table = list(rounds)
+    best = math.inf
+    for s in range(6):  # with so few losses nobody is eliminated yet
+        start = time.perf_counter()
+        for _ in range(n_arms):
+            pull = game.ask()
+            assert pull is not None
+            game.tell(pull.arm, [float(table[pull.arm][s])])
+        _ = game.over  # the decision after the round
+        if s >= 2:
+            best = min(best, time.perf_counter() - start)
+    assert not game.log
+    return best
+
+
+def elimination(n_arms: int, *, on_the_envelope: bool) -> float:
+    """Line 11 alone; at worst every arm is the best one somewhere, so that the envelope has as many corners as arms."""
+    rng = np.random.default_rng(1)
+    alpha, beta = crossing(rng, n_arms)
+    if on_the_envelope:
+        alpha = rng.permutation(np.linspace(0.3, 1, n_arms))
+        beta = 0.5 * (1 - alpha) ** 2  # tangents of the concave curve x - x^2 / 2
+    call = lambda: line_11_eliminate(  # noqa: E731
+        alpha, beta, pulls=2, reach=10**6, rho=0.5, gap=lambda x: np.full_like(x, 0.05)
+    )
+    return seconds(call)
+
+
+def growth(times: dict[int, float]) -> list[tuple[int, float, float]]:
+    """Time, and time over K log K relative to the largest K."""
+    last = max(times)
+    unit = times[last] / (last * math.log(last))
+    return [(k, t, t / (k * math.log(k)) / unit) for k, t in times.items()]
+
+
+def simulated(policy: rs.Policy, runs: int) -> float:
+    """Pulls a second of a whole simulation, drawing and deciding included."""
+    rng = np.random.default_rng(0)
+    arms = rs.PowerLawArms(*crossing(rng, (runs, 8)), noise=rs.Gaussian(0.1))
+    start = time.perf_counter()
+    rs.simulate(policy, arms, horizon=10_000, replicates=runs, seed=0)
+    return runs * 10_000 / (time.perf_counter() - start)
+
+
+def naive() -> float:
+    """Pulls a second of the pseudocode in plain Python: the same policy, K and T, one game, losses drawn one by one."""
+    rng = np.random.default_rng(0)
+    alpha, beta = (part[0] for part in crossing(rng, (1, 8)))
+    start = time.perf_counter()
+    table = [
+        [alpha[i] * s**-0.5 + beta[i] + 0.1 * rng.standard_normal() for s in range(1, 1_251)] for i in range(8)
+    ]
+    radius = reference.Theorem2(8, 10_000, 0.5, 1.0, 1e-4, 1.0)
+    played = reference.Naive(table, 10_000, 0.5, reference.two_window, radius).rest_sure()
+    assert played.pulls == [1_250] * 8
+    return 10_000 / (time.perf_counter() - start)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--csv", type=Path)
+    options = parser.parse_args()
+    rows = list[tuple[str, str, float, float | None]]()
+    sizes = (10, 100, 1_000, 10_000)
+    for label, timed in (
+        ("one REST-SURE round, live", {k: live_round(k) for k in sizes}),
+        ("elimination (line 11), crossing arms", {k: elimination(k, on_the_envelope=False) for k in sizes}),
+        ("elimination (line 11), every arm on the envelope", {k: elimination(k, on_the_envelope=True) for k in sizes}),
+    ):
+        rows += [(label, f"K = {k:,}: microseconds", 1e6 * t, ratio) for k, t, ratio in growth(timed)]
+    slow = naive()
+    rows.append(("published REST-SURE, naive reference", "K = 8, T = 1e4: pulls a second", slow, 1.0))
+    for label, policy in (
+        ("published ETC, simulated", rs.ExploreThenCommit.as_published()),
+        ("published REST-SURE, simulated", rs.RestSure.as_published()),
+        ("REST-SURE, least squares, Theorem 2", rs.RestSure(bound=rs.bounds.Theorem2())),
+    ):
+        fast = simulated(policy, runs=1_000)
+        rows.append((label, "K = 8, T = 1e4, 1,000 runs: pulls a second", fast, fast / slow))
+    for label, what, value, ratio in rows:
+        print(f"{label:50}  {what:45} {value:14,.1f}   {'' if ratio is None else f'{ratio:10.2f}'}")
+    print("Last column: time over K log K relative to K = 10,000; for simulations, speed relative to the naive reference.")
+    if options.csv:
+        commit = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+        ).stdout.strip()
+        with options.csv.open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["benchmark", "quantity", "value", "ratio", "commit", "command"])
+            for label, what, value, ratio in rows:
+                writer.writerow([label, what, f"{value:.4g}", f"{ratio:.4g}", commit, "python benchmarks/speed.py"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Plots with matplotlib, readable in print and by colour-blind readers."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from restsure.arms import PowerLawArms
+from restsure.errors import MissingExtra
+from restsure.estimators import fit_curve
+from restsure.report.trace import Trace
+
+# Okabe and Ito's palette, told apart with every common colour blindness; the yellow is darkened for white paper.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#B8A700", "#000000")
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtra("plots need matplotlib: pip install 'restsure[plot]'") from None
+    return plt
+
+
+def colour(arm: int) -> str:
+    """The colour of an arm, the same in every plot."""
+    return PALETTE[arm % len(PALETTE)]
+
+
+def plot_curves(axes: Any, trace: Trace, names: Sequence[str], arms: PowerLawArms) -> None:
+    """True curves (dotted), fitted curves with a band of two standard deviations, solid as far as each arm was pulled.
+
+    Beyond its pulls a curve is an extrapolation to the horizon and drawn dashed.
+    """
+    horizon = trace.game.horizon
+    everywhere = np.unique(np.geomspace(1, horizon, 200).round())
+    for arm, losses in enumerate(trace.losses):
+        axes.plot(everywhere, arms.mean(0, arm, everywhere), ":", color=colour(arm), lw=1, zorder=2)
+        if len(losses) < 3:
+            continue
+        fit = fit_curve(losses, rho=arms.rho)
+        reached = np.unique(np.geomspace(1, len(losses), 100).round())
+        beyond = np.unique(np.geomspace(len(losses), horizon, 50).round())
+        label = f"{names[arm]}: {len(losses):,} pulls"
+        axes.plot(reached, fit.predict(reached)[0], "-", color=colour(arm), lw=1.8, label=label, zorder=3)
+        axes.plot(beyond, fit.predict(beyond)[0], "--", color=colour(arm), lw=0.9, zorder=3)
+        mean, sd = fit.predict(everywhere)
+        axes.fill_between(everywhere, mean - 2 * sd, mean + 2 * sd, color=colour(arm), alpha=0.13, lw=0, zorder=1)
+    axes.set_xscale("log")
+    axes.set_xlim(1, horizon)
+    means = arms.means(np.array([0]), 1)[0]
+    axes.set_ylim(0, 1.08 * float(means.max()))
+    axes.set_xlabel("pulls of the arm")
+    axes.set_ylabel("loss")
+    axes.legend(fontsize=7, loc="upper right", frameon=False)
+    axes.text(
+        0.01,
+        0.02,
+        "dotted: truth    solid: fit so far    dashed: extrapolation    band: fit ± 2 sd",
+        transform=axes.transAxes,
+        fontsize=6.5,
+        color="#555555",
+    )
+
+
+def plot_ribbon(axes: Any, trace: Trace, names: Sequence[str]) -> None:
+    """Who was pulled when, over the whole budget; a cross where an arm was eliminated, a star where the game committed."""
+    spans: dict[int, list[tuple[int, int]]] = {arm: [] for arm in range(len(names))}
+    spent = 0
+    for pull in trace.pulls:
+        spans[pull.arm].append((spent, pull.times))
+        spent += pull.times
+    for arm, blocks in spans.items():
+        axes.broken_barh(blocks, (arm - 0.32, 0.64), facecolors=colour(arm), edgecolors=colour(arm), lw=0.3)
+    for decision in trace.game.log:
+        mark, size = ("x", 5) if "line 11" in decision.rule else ("*", 9)
+        edge = "white" if mark == "*" else "black"
+        axes.plot(decision.spent, decision.arm, mark, color="black", mec=edge, ms=size, clip_on=False, zorder=5)
+    axes.set_xlim(0, trace.game.horizon)
+    axes.set_yticks(range(len(names)), names, fontsize=7)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlabel("pulls spent in total   (x: eliminated, star: chosen for the rest)")
+
+
+def save_comparison(
+    path: str | Path, runs: Mapping[str, tuple[Trace, PowerLawArms]], names: Mapping[str, Sequence[str]]
+) -> Path:
+    """One column a run: its curves above, its ribbon below. Returns where the picture is."""
+    plt = _pyplot()
+    figure, grid = plt.subplots(
+        2, len(runs), figsize=(6.4 * len(runs), 7.2), height_ratios=(3, 2), squeeze=False, layout="constrained"
+    )
+    for column, (title, (trace, arms)) in enumerate(runs.items()):
+        plot_curves(grid[0][column], trace, names[title], arms)
+        grid[0][column].set_title(title, fontsize=10)
+        plot_ribbon(grid[1][column], trace, names[title])
+    path = Path(path)
+    figure.savefig(path, dpi=140)
+    plt.close(figure)
+    return path

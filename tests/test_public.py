@@ -1,0 +1,38 @@
+"""The public surface: what a user may rely on, and what importing costs."""
+
+import subprocess
+import sys
+
+import restsure as rs
+
+PUBLIC = [
+    *("Bernoulli", "BetaNoise", "CurveFit", "Decision", "ExploreThenCommit", "Game", "Gaussian", "InvalidLoss"),
+    *("InvalidParameter", "LeastSquares", "MissingExtra", "NoArmLeft", "OutOfTurn", "Policy", "PowerLawArms", "Pull"),
+    *("Recommendation", "RestSure", "RestSureError", "Simulation", "TwoWindow", "WrongType", "__version__", "bounds"),
+    *("fit_curve", "pseudo_regret", "reach", "simulate", "theory"),
+]
+
+
+def test_public_names() -> None:
+    assert sorted(rs.__all__) == sorted(PUBLIC) == rs.__all__
+    assert all(hasattr(rs, name) for name in PUBLIC)
+
+
+def test_policies_are_frozen_hashable_and_printable() -> None:
+    policy = rs.RestSure.as_published(rho=0.5, alpha_max=1.0)
+    assert {policy: 1}[rs.RestSure.as_published()] == 1
+    assert repr(policy) == ("RestSure(rho=0.5, estimator=TwoWindow(), bound=Theorem2(alpha_max=1.0), delta=None)")
+    try:
+        policy.rho = 0.3  # type: ignore[misc]
+    except AttributeError:
+        return
+    raise AssertionError("a policy must not change")
+
+
+def test_import_brings_numpy_and_nothing_optional() -> None:
+    """The bare package must not load the command line, the plots or anything heavy."""
+    code = "import sys, restsure; print(sorted({m.split('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "'numpy'" in loaded
+    for heavy in ("matplotlib", "typer", "rich", "scipy", "sklearn", "pandas", "torch"):
+        assert f"'{heavy}'" not in loaded
