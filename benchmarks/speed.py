@@ -95,9 +95,7 @@ def naive() -> float:
     rng = np.random.default_rng(0)
     alpha, beta = (part[0] for part in crossing(rng, (1, 8)))
     start = time.perf_counter()
-    table = [
-        [alpha[i] * s**-0.5 + beta[i] + 0.1 * rng.standard_normal() for s in range(1, 1_251)] for i in range(8)
-    ]
+    table = [[alpha[i] * s**-0.5 + beta[i] + 0.1 * rng.standard_normal() for s in range(1, 1_251)] for i in range(8)]
     radius = reference.Theorem2(8, 10_000, 0.5, 1.0, 1e-4, 1.0)
     played = reference.Naive(table, 10_000, 0.5, reference.two_window, radius).rest_sure()
     assert played.pulls == [1_250] * 8
@@ -127,7 +125,9 @@ def main() -> None:
         rows.append((label, "K = 8, T = 1e4, 1,000 runs: pulls a second", fast, fast / slow))
     for label, what, value, ratio in rows:
         print(f"{label:50}  {what:45} {value:14,.1f}   {'' if ratio is None else f'{ratio:10.2f}'}")
-    print("Last column: time over K log K relative to K = 10,000; for simulations, speed relative to the naive reference.")
+    print(
+        "Last column: time over K log K relative to K = 10,000; for simulations, speed relative to the naive reference."
+    )
     if options.csv:
         commit = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False

@@ -50,3 +50,10 @@ def test_version_is_the_same_everywhere() -> None:
     import restsure
 
     assert f"version: {restsure.__version__}" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_benchmark_page_is_generated() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / "page.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

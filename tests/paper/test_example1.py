@@ -34,9 +34,7 @@ def test_naive_commitment_loses_and_rest_sure_does_not() -> None:
     """
     arms = rs.PowerLawArms([0.0, 1.0], [0.2, 0.2], noise=rs.Gaussian(0.1))
     exact = rs.bounds.ExactWeights(0.1)
-    naive = rs.simulate(
-        NaiveCommitment(0.5, rs.LeastSquares(), exact, None), arms, horizon=10_000, replicates=200, seed=0
-    )
+    naive = rs.simulate(NaiveCommitment(0.5, bound=exact), arms, horizon=10_000, replicates=200, seed=0)
     assert (naive.arm == 1).all()
     assert naive.regret.mean() >= 0.01
     for policy in (rs.RestSure(bound=exact), rs.RestSure(), rs.RestSure.as_published()):

@@ -170,7 +170,7 @@ def test_theorem_4_predicts_the_exploration() -> None:
     proof drops the term ``log/n`` of the radius, which matters for the first few hundred pulls; the constant keeps clear of it.
     """
     rng, factor, T = np.random.default_rng(6), 0.002, 10_000
-    policy = rs.RestSure(0.5, rs.TwoWindow(), rs.bounds.Scaled(rs.bounds.Theorem2(1.0), factor))
+    policy = rs.RestSure(0.5, estimator=rs.TwoWindow(), bound=rs.bounds.Scaled(rs.bounds.Theorem2(1.0), factor))
     surely = 0
     for _ in range(12):
         K = int(rng.integers(2, 5))

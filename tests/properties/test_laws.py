@@ -19,7 +19,7 @@ BOUNDS = st.one_of(
 )
 ESTIMATORS = st.sampled_from([rs.TwoWindow(), rs.LeastSquares()])
 POLICIES: st.SearchStrategy[Policy] = st.builds(
-    lambda kind, rho, estimator, bound, delta: kind(rho, estimator, bound, delta),
+    lambda kind, rho, estimator, bound, delta: kind(rho, estimator=estimator, bound=bound, delta=delta),
     st.sampled_from([rs.RestSure, rs.ExploreThenCommit]),
     st.floats(0.05, 0.99),
     ESTIMATORS,

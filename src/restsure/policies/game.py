@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from restsure import checks
+from restsure.description import Description
 from restsure.errors import InvalidLoss, NoArmLeft, OutOfTurn
-from restsure.policies.base import Play, Policy
+from restsure.policies.play import Play
 from restsure.problem import Decision, Pull, Recommendation
 
 
@@ -28,7 +29,7 @@ class Game:
     Not thread-safe: one thread asks and tells, though pulls handed out by ``ask(workers=...)`` may be made anywhere.
     """
 
-    def __init__(self, policy: Policy, play: Play):
+    def __init__(self, policy: Description, play: Play):
         self.policy = policy
         self._play = play
         self._queue: deque[tuple[int, int]] = deque()  # (arm, pulls) to hand out before the next decision

@@ -1,12 +1,9 @@
 """Algorithm 2 of the paper."""
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
-from restsure.bounds import Bound, Empirical, Theorem2
-from restsure.estimators import Estimator, LeastSquares, TwoWindow
 from restsure.policies.lines import line_7_stop, line_11_candidates, line_11_eliminate
 from restsure.policies.rounds import Ahead, RoundsPlay, RoundsPolicy, Standing
 
@@ -20,24 +17,8 @@ class RestSure(RoundsPolicy):
     every arm that some rival beats at each state still reachable (line 11). In the end return ``argmin mu^_i(tau_out)`` and
     give it all that is left.
 
-    ``rho``: the known exponent. ``estimator``, ``bound``: how curves are fitted and how sure that is; the defaults, least
-    squares and its empirical width, eliminate at real budgets, :meth:`as_published` does not. ``delta``: level; 1/T if None.
-
     Known weaknesses: ``rho`` must be known and common to all arms; all active arms are pulled equally often.
     """
-
-    rho: float = 0.5
-    estimator: Estimator = LeastSquares()
-    bound: Bound = Empirical()
-    delta: float | None = None
-
-    @classmethod
-    def as_published(cls, rho: float = 0.5, alpha_max: float = 1.0) -> Self:
-        """The paper's own: two windows, the radius of Theorem 2, ``delta = 1/T``.
-
-        With these constants nothing is eliminated at a practical budget, and the game is round robin.
-        """
-        return cls(rho, TwoWindow(), Theorem2(alpha_max))
 
     def play(self, n_arms: int, horizon: int, runs: int, *, log: bool = False) -> "RestSurePlay":
         return RestSurePlay(self, n_arms, horizon, runs, log=log)

@@ -1,18 +1,19 @@
 """Round robin over the active arms with a decision after every round: the frame of both algorithms of the paper."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from restsure import checks
-from restsure.bounds import Bound, Claim
+from restsure.bounds import Bound, Claim, Empirical, Theorem2
 from restsure.description import settle
-from restsure.estimators import Cells, Design, Estimator, Residuals
-from restsure.policies.base import Play, Policy
+from restsure.estimators import Cells, Design, Estimator, LeastSquares, Residuals, TwoWindow
 from restsure.policies.lines import Commit, line_4_commit
+from restsure.policies.play import Play
+from restsure.policies.policy import Policy
 from restsure.problem import Decision, reach
 
 Floats = NDArray[np.float64]
@@ -21,12 +22,17 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class RoundsPolicy(Policy):
-    """Parameters of both algorithms: the known exponent, how curves are fitted, how sure that is, and at which level."""
+    """Parameters of both algorithms.
 
-    rho: float
-    estimator: Estimator
-    bound: Bound
-    delta: float | None
+    ``rho``: the known exponent. ``estimator``, ``bound``: how curves are fitted and how sure that is; the defaults, least
+    squares and its empirical width, decide at real budgets, :meth:`as_published` does not. ``delta``: level; 1/T if None.
+    """
+
+    rho: float = 0.5
+    _: KW_ONLY
+    estimator: Estimator = LeastSquares()
+    bound: Bound = Empirical()
+    delta: float | None = None
 
     def __post_init__(self) -> None:
         settle(self, rho=checks.real("rho", self.rho, above=0, at_most=1))
@@ -35,6 +41,14 @@ class RoundsPolicy(Policy):
         if self.delta is not None:
             settle(self, delta=checks.real("delta", self.delta, above=0, below=1))
         self.bound.check(self.estimator, self.rho)
+
+    @classmethod
+    def as_published(cls, rho: float = 0.5, alpha_max: float = 1.0) -> Self:
+        """The paper's own: two windows, the radius of Theorem 2, ``delta = 1/T``.
+
+        With these constants nothing is eliminated at a practical budget, and the game is round robin.
+        """
+        return cls(rho, estimator=TwoWindow(), bound=Theorem2(alpha_max))
 
     def claim(self, n_arms: int, horizon: int) -> Claim:
         """``delta = 1/T`` unless it was given; at T = 1, where that would be no confidence at all, 1/2."""

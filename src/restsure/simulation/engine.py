@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from restsure import checks
 from restsure.arms import Arms
 from restsure.errors import InvalidParameter
-from restsure.policies import Play, Policy
-from restsure.policies.base import check_game
+from restsure.policies import Play, Policy, check_game
 from restsure.problem import pseudo_regret
 from restsure.simulation.tape import Tape
 
