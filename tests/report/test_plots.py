@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import restsure as rs
-from restsure.report.plots import _pyplot, plot_curves, plot_ribbon
+from restsure.report.plots import plot_curves, plot_ribbon, pyplot
 from restsure.report.trace import record
 
 ARMS = rs.PowerLawArms([0.1, 0.9], [0.4, 0.1], noise=None)
@@ -25,7 +25,7 @@ def test_trace_keeps_every_pull(trace) -> None:
 
 
 def test_curves_show_truth_fit_and_extrapolation(trace) -> None:
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots()
     plot_curves(axes, trace, ["one", "two"], ARMS)
     assert {line.get_linestyle() for line in axes.lines} == {":", "-", "--"}
@@ -37,7 +37,7 @@ def test_curves_show_truth_fit_and_extrapolation(trace) -> None:
 
 
 def test_ribbon_covers_the_budget(trace) -> None:
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots()
     plot_ribbon(axes, trace, ["one", "two"])
     covered = sum(box.width for bars in axes.collections for box in (path.get_extents() for path in bars.get_paths()))
@@ -56,4 +56,4 @@ def test_missing_matplotlib_names_the_extra(monkeypatch) -> None:
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(rs.MissingExtra, match=r"pip install 'restsure\[plot\]'"):
-        _pyplot()
+        pyplot()

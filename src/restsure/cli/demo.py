@@ -16,7 +16,7 @@ from restsure import checks
 from restsure.arms import Gaussian, PowerLawArms
 from restsure.bounds import ExactWeights
 from restsure.policies import ExploreThenCommit, Policy, RestSure
-from restsure.report.plots import save_comparison
+from restsure.report.plots import pyplot, save_comparison
 from restsure.report.trace import Trace, record
 from restsure.simulation import simulate
 
@@ -61,6 +61,7 @@ def demo(
     """Play the paper's algorithms on Example 1 and on eight crossing arms, and draw one game of each."""
     for name, value, least in (("horizon", horizon, 8), ("runs", runs, 1), ("seed", seed, 0)):
         checks.whole(name, value, at_least=least)
+    pyplot()  # better to miss it now than after the games
     console = Console(stderr=as_json, quiet=not sys.stdout.isatty() and as_json)
     rows, traces, names = list[dict[str, Any]](), dict[str, tuple[Trace, PowerLawArms]](), dict[str, list[str]]()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -15,7 +15,8 @@ from restsure.report.trace import Trace
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#B8A700", "#000000")
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """matplotlib's pyplot, drawing to files; or an error that names the extra."""
     try:
         import matplotlib
 
@@ -91,7 +92,7 @@ def save_comparison(
     path: str | Path, runs: Mapping[str, tuple[Trace, PowerLawArms]], names: Mapping[str, Sequence[str]]
 ) -> Path:
     """One column a run: its curves above, its ribbon below. Returns where the picture is."""
-    plt = _pyplot()
+    plt = pyplot()
     figure, grid = plt.subplots(
         2, len(runs), figsize=(6.4 * len(runs), 7.2), height_ratios=(3, 2), squeeze=False, layout="constrained"
     )
