@@ -67,19 +67,15 @@ def test_unbiased(method: str, rho: float, noise: rs.Gaussian | rs.Bernoulli) ->
 
 
 @pytest.mark.parametrize("rho", [0.2, 0.5, 0.8])
-@pytest.mark.parametrize("m_factor", [1, 10, 100])
+@pytest.mark.parametrize("m_factor", [2, 10, 100])
 def test_least_squares_needs_fewer_losses(rho: float, m_factor: int) -> None:
-    """Variance of two windows over that of least squares at the reach: 2.1 to 3.5, i.e. as many times fewer losses."""
+    """Variance of two windows over that of least squares at the reach: 2 to 3.5, i.e. as many times fewer losses."""
     n = 1_000
-    losses = np.zeros(n)
     norms = [
-        rs.fit_curve(losses, method=method, rho=rho).design.weight_norm((m_factor * n) ** -rho)
+        rs.fit_curve(np.zeros(n), method=method, rho=rho).design.weight_norm((m_factor * n) ** -rho)
         for method in ("two-window", "least-squares")
     ]
-    ratio = (norms[0] / norms[1]) ** 2
-    assert 1 < ratio < 3.6
-    if m_factor > 1:
-        assert ratio > 1.9
+    assert 2 < (norms[0] / norms[1]) ** 2 < 3.5
 
 
 def test_variance_is_what_the_weights_say() -> None:
