@@ -6,10 +6,20 @@ import sys
 import restsure as rs
 
 PUBLIC = [
-    *("Bernoulli", "BetaNoise", "CurveFit", "Decision", "ExploreThenCommit", "Game", "Gaussian", "InvalidLoss"),
-    *("InvalidParameter", "LeastSquares", "MissingExtra", "NoArmLeft", "OutOfTurn", "Policy", "PowerLawArms", "Pull"),
-    *("Recommendation", "RestSure", "RestSureError", "Simulation", "TwoWindow", "WrongType", "__version__", "bounds"),
-    *("fit_curve", "pseudo_regret", "reach", "simulate", "theory"),
+    *("Bernoulli", "BetaNoise", "CurveFit", "Decision", "ExploreThenCommit", "FunctionArms", "Game", "Gaussian"),
+    *(
+        "InvalidLoss",
+        "InvalidParameter",
+        "LeastSquares",
+        "MissingExtra",
+        "NoArmLeft",
+        "OutOfTurn",
+        "Policy",
+        "PowerLawArms",
+        "Pull",
+    ),
+    *("Recommendation", "RestSure", "RestSureError", "RoundNoise", "Simulation", "TableArms", "TwoWindow", "WrongType"),
+    *("__version__", "bounds", "fit_curve", "pseudo_regret", "reach", "simulate", "theory"),
 ]
 
 

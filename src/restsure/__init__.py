@@ -1,7 +1,7 @@
 """restsure: one training budget, many candidate models, the best one back, trained."""
 
 from restsure import bounds, theory
-from restsure.arms import Bernoulli, BetaNoise, Gaussian, PowerLawArms
+from restsure.arms import Bernoulli, BetaNoise, FunctionArms, Gaussian, PowerLawArms, RoundNoise, TableArms
 from restsure.errors import (
     InvalidLoss,
     InvalidParameter,
@@ -24,6 +24,7 @@ __all__ = [
     "CurveFit",
     "Decision",
     "ExploreThenCommit",
+    "FunctionArms",
     "Game",
     "Gaussian",
     "InvalidLoss",
@@ -38,7 +39,9 @@ __all__ = [
     "Recommendation",
     "RestSure",
     "RestSureError",
+    "RoundNoise",
     "Simulation",
+    "TableArms",
     "TwoWindow",
     "WrongType",
     "__version__",

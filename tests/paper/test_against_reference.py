@@ -6,9 +6,8 @@ import pytest
 import restsure as rs
 from restsure.policies import Policy
 from restsure.simulation.engine import play_out
-from restsure.simulation.tape import Tape
+from restsure.simulation.tape import ArmTape
 from tests.paper import reference
-from tests.paper.tables import Table
 
 GROUPS, RUNS = 300, 8  # 2,400 games of each algorithm
 RHOS = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1.0)
@@ -79,7 +78,7 @@ def test_identical_games(batch: int) -> None:
             live = [played_live(policy, rows, T) for rows in table]
             assert live == wanted, (seed, policy)
             runs = np.arange(RUNS)
-            bulk = play_out(policy.play(table.shape[1], T, RUNS), Tape(Table(table), runs, seed=0))
+            bulk = play_out(policy.play(table.shape[1], T, RUNS), ArmTape(rs.TableArms(table), runs, seed=0))
             assert bulk.pulls.tolist() == [game.pulls for game in wanted], (seed, policy)
             assert bulk.choice.tolist() == [game.answer for game in wanted], (seed, policy)
 

@@ -6,7 +6,7 @@ import pytest
 import restsure as rs
 from restsure.arms import Arms
 from restsure.simulation import engine
-from restsure.simulation.tape import Tape
+from restsure.simulation.tape import ArmTape
 from tests.chance import Z
 from tests.drive import play
 
@@ -16,7 +16,7 @@ POLICY = rs.RestSure(bound=rs.bounds.ExactWeights(0.05))
 
 def tape_of(arms: Arms, runs: int, pulls: int, seed: int) -> np.ndarray:
     """All losses of the first pulls: shape (runs, arms, pulls)."""
-    tape = Tape(arms, np.arange(runs), seed)
+    tape = ArmTape(arms, np.arange(runs), seed)
     blocks = [tape.read(slice(None), min(tape.width, pulls - k)).copy() for k in range(0, pulls, tape.width)]
     return np.concatenate(blocks, axis=1).reshape(runs, arms.n_arms, pulls)
 
@@ -26,7 +26,7 @@ def test_a_loss_is_fixed_by_seed_run_arm_and_pull(noise) -> None:
     """However the tape is read, whatever else is read: the same loss."""
     arms = rs.PowerLawArms([0.5, 0.2], [0.1, 0.3], noise=noise)
     whole = tape_of(arms, runs=3, pulls=2_500, seed=5)
-    tape, rng, at = Tape(arms, np.array([0, 1, 2]), 5), np.random.default_rng(0), np.zeros(6, dtype=int)
+    tape, rng, at = ArmTape(arms, np.array([0, 1, 2]), 5), np.random.default_rng(0), np.zeros(6, dtype=int)
     while (left := np.flatnonzero(at < 2_500)).size:
         cells = rng.permutation(left)[: rng.integers(1, left.size + 1)]
         times = int(min(rng.integers(1, 200), (2_500 - at[cells]).min()))
@@ -34,7 +34,7 @@ def test_a_loss_is_fixed_by_seed_run_arm_and_pull(noise) -> None:
         for cell, row in zip(cells, read, strict=True):
             np.testing.assert_array_equal(row, whole[cell // 2, cell % 2, at[cell] : at[cell] + times])
         at[cells] += times
-    alone = Tape(arms, np.array([2]), 5)
+    alone = ArmTape(arms, np.array([2]), 5)
     np.testing.assert_array_equal(alone.read(slice(None), 50), whole[2, :, :50])
 
 

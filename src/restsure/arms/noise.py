@@ -76,3 +76,24 @@ class BetaNoise(Noise):
             [stream.beta(self.shape, self.shape * (1 - row) / row) for stream, row in zip(streams, inside, strict=True)]
         )
         return np.where((means > 0) & (means < 1), losses, means)
+
+
+@dataclass(frozen=True)
+class RoundNoise(Noise):
+    """Gaussian noise that belongs to the round and not to the arm: run r adds the t-th of ``RandomState(r).normal(0, sigma)``.
+
+    The seed protocol of the rising-bandit papers' public code. All arms of a round share the noise of that round, and the
+    order in which arms are pulled matters; kept to reproduce published tables, not to be preferred.
+    """
+
+    sigma: float = 0.1
+
+    def __post_init__(self) -> None:
+        settle(self, sigma=checks.real("sigma", self.sigma, at_least=0))
+
+    def rounds(self, run: int, horizon: int) -> NDArray[np.float64]:
+        """The noise of every round of one run."""
+        return np.random.RandomState(run).normal(0, self.sigma, horizon)
+
+    def sample(self, streams: Sequence[Generator], means: NDArray[np.float64]) -> NDArray[np.float64]:
+        raise InvalidParameter("noise=RoundNoise: belongs to rounds, so it can be drawn by simulate() alone")

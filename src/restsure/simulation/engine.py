@@ -12,7 +12,7 @@ from restsure.arms import Arms
 from restsure.errors import InvalidParameter
 from restsure.policies import Play, Policy, check_game
 from restsure.problem import pseudo_regret
-from restsure.simulation.tape import Tape
+from restsure.simulation.tape import Tape, tape_for
 
 _MOST_CELLS = 2**16  # arms of all runs played together: enough to hide Python's overhead, little enough for the cache
 _MOST_LOSSES = 2**26  # losses that estimators with a memory may hold at once (half a gigabyte)
@@ -60,12 +60,14 @@ def simulate(
     seed = checks.whole("seed", seed, at_least=0)
     if arms.instances is not None and arms.instances < replicates:
         raise InvalidParameter(f"replicates={replicates}: must be at most the {arms.instances} instances of the arms")
+    if arms.longest is not None and horizon > arms.longest:
+        raise InvalidParameter(f"horizon={horizon}: must be at most {arms.longest}, the length of the table")
     together = max(1, min(_MOST_CELLS // arms.n_arms, _MOST_LOSSES // horizon))
     parts = list[Simulation]()
     for first in range(0, replicates, together):
         runs = np.arange(first, min(first + together, replicates))
         report = _part_of(progress, first * horizon, replicates * horizon) if progress else None
-        play = play_out(policy.play(arms.n_arms, horizon, len(runs)), Tape(arms, runs, seed), report)
+        play = play_out(policy.play(arms.n_arms, horizon, len(runs)), tape_for(arms, runs, seed, horizon), report)
         parts.append(_score(play, arms, runs, horizon))
     return Simulation(*(np.concatenate([getattr(part, name) for part in parts]) for name in Simulation.__slots__))
 

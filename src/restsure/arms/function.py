@@ -1,0 +1,46 @@
+"""Arms from functions of the pull count."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from restsure import checks
+from restsure.arms.base import Arms
+from restsure.arms.noise import Noise
+from restsure.errors import InvalidParameter, WrongType
+
+Curve = Callable[[NDArray[np.float64]], Any]
+"""Mean losses at an array of pull counts 1, 2, ..."""
+
+
+class FunctionArms(Arms):
+    """Arms whose mean loss after s pulls is ``curves[i](s)``; each curve takes and returns an array.
+
+    >>> arms = FunctionArms([lambda s: 1 / s, lambda s: 0.4 + 0 * s], noise=None)
+    >>> arms.means(np.array([0]), 5)
+    array([[0.2, 0.4]])
+    """
+
+    instances = None
+
+    def __init__(self, curves: Sequence[Curve], *, noise: Noise | None = None):
+        self.curves = tuple(curves)
+        if not self.curves:
+            raise InvalidParameter("curves: must not be empty")
+        for curve in self.curves:
+            if not callable(curve):
+                raise WrongType(f"curves: must be functions of the pull count, but one is {curve!r}")
+        if noise is not None:
+            checks.instance("noise", noise, Noise)
+        self.noise = noise
+        self.n_arms = len(self.curves)
+
+    def mean(self, run: ArrayLike, arm: ArrayLike, pull: ArrayLike) -> NDArray[np.float64]:
+        arms, pulls = np.broadcast_arrays(np.asarray(arm), np.asarray(pull, dtype=np.float64))
+        means = np.empty(pulls.shape)
+        for index in np.unique(arms).tolist():
+            here = arms == index
+            means[here] = self.curves[index](pulls[here])
+        return means
