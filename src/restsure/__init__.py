@@ -12,18 +12,34 @@ from restsure.errors import (
     WrongType,
 )
 from restsure.estimators import CurveFit, LeastSquares, TwoWindow, fit_curve
-from restsure.policies import ExploreThenCommit, Game, Policy, RestSure
+from restsure.policies import (
+    UCBE,
+    ExploreThenCommit,
+    FixedExploration,
+    Game,
+    Policy,
+    RestSure,
+    RisingElimination,
+    RisingSuccessiveRejects,
+    RisingUCB,
+    RisingUCBE,
+    RoundRobin,
+    SuccessiveHalving,
+    SuccessiveRejects,
+)
 from restsure.problem import Decision, Pull, Recommendation, pseudo_regret, reach
 from restsure.simulation import Simulation, simulate
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "UCBE",
     "Bernoulli",
     "BetaNoise",
     "CurveFit",
     "Decision",
     "ExploreThenCommit",
+    "FixedExploration",
     "FunctionArms",
     "Game",
     "Gaussian",
@@ -39,8 +55,15 @@ __all__ = [
     "Recommendation",
     "RestSure",
     "RestSureError",
+    "RisingElimination",
+    "RisingSuccessiveRejects",
+    "RisingUCB",
+    "RisingUCBE",
     "RoundNoise",
+    "RoundRobin",
     "Simulation",
+    "SuccessiveHalving",
+    "SuccessiveRejects",
     "TableArms",
     "TwoWindow",
     "WrongType",

@@ -80,10 +80,10 @@ class BetaNoise(Noise):
 
 @dataclass(frozen=True)
 class RoundNoise(Noise):
-    """Gaussian noise that belongs to the round and not to the arm: run r adds the t-th of ``RandomState(r).normal(0, sigma)``.
+    """Gaussian noise that belongs to the round and not to the arm: run r takes the t-th of ``RandomState(r).normal(0, sigma)``.
 
-    The seed protocol of the rising-bandit papers' public code. All arms of a round share the noise of that round, and the
-    order in which arms are pulled matters; kept to reproduce published tables, not to be preferred.
+    The seed protocol of the rising-bandit papers' public code, where it is added to the reward, so it is taken from the
+    loss. The order in which arms are pulled matters; kept to reproduce published tables, not to be preferred.
     """
 
     sigma: float = 0.1
@@ -93,7 +93,7 @@ class RoundNoise(Noise):
 
     def rounds(self, run: int, horizon: int) -> NDArray[np.float64]:
         """The noise of every round of one run."""
-        return np.random.RandomState(run).normal(0, self.sigma, horizon)
+        return -np.random.RandomState(run).normal(0, self.sigma, horizon)
 
     def sample(self, streams: Sequence[Generator], means: NDArray[np.float64]) -> NDArray[np.float64]:
         raise InvalidParameter("noise=RoundNoise: belongs to rounds, so it can be drawn by simulate() alone")

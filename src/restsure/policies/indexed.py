@@ -1,0 +1,61 @@
+"""Rules that pull the arm with the lowest index, one pull a decision."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from restsure.estimators import Cells
+from restsure.policies.peer import Floats, PeerPlay, Rows
+from restsure.policies.windows import TrendWindows
+
+
+class IndexedPlay(PeerPlay, ABC):
+    """Pull every arm ``warmup`` times in turn, then always the lowest index; in the end return the best standing."""
+
+    def __init__(self, n_arms: int, horizon: int, runs: int, *, warmup: int, eps: float, log: bool = False):
+        super().__init__(n_arms, horizon, runs, log=log)
+        self.warmup = warmup
+        self.windows = TrendWindows(runs * n_arms, eps)
+
+    @abstractmethod
+    def index(self, rows: Rows) -> Floats:
+        """What is minimised when an arm is chosen: shape (runs, arms)."""
+
+    def learn(self, cells: Cells, losses: Floats) -> None:
+        self.windows.update(cells, losses)
+
+    def decide(self, rows: Rows) -> None:
+        made = self.spent(rows)
+        ended = made == self.horizon
+        if ended.any():
+            self.choose(rows[ended], self.best(rows[ended]), "lowest estimate at the end")
+            rows, made = rows[~ended], made[~ended]
+        if not rows.size:
+            return
+        alive = ~self.failed[rows]
+        cold = (self.pulls[rows] < self.warmup) & alive
+        warming = cold.any(axis=1)
+        if warming.any():
+            self._warm_up(rows[warming], cold[warming], made[warming])
+            rows, alive = rows[~warming], alive[~warming]
+        if rows.size:
+            arms = np.where(alive, np.minimum(self.index(rows), 1e300), np.inf).argmin(axis=1)
+            self.wanted[rows, arms] = 1
+
+    def _warm_up(self, rows: Rows, cold: NDArray[np.bool_], made: NDArray[np.int64]) -> None:
+        """One pull of each of the coldest arms, as far as the budget goes."""
+        pulls = np.where(cold, self.pulls[rows], self.horizon + 1)
+        coldest = cold & (pulls == pulls.min(axis=1, keepdims=True))
+        fits = np.cumsum(coldest, axis=1) <= (self.horizon - made)[:, None]
+        self.wanted[rows] = coldest & fits
+
+    def cells_of(self, rows: Rows) -> Cells:
+        """The cells of some runs, all arms."""
+        if rows.size == self.runs:
+            return slice(None)
+        return np.asarray((rows[:, None] * self.n_arms + np.arange(self.n_arms)).reshape(-1))
+
+    def table(self, values: Floats) -> Floats:
+        """One row a run."""
+        return values.reshape(-1, self.n_arms)
