@@ -8,7 +8,7 @@ import sys
 import typer
 
 from restsure import __version__
-from restsure.cli import demo, theory
+from restsure.cli import bench, demo, theory
 from restsure.errors import InvalidParameter, RestSureError
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command("bench")(bench.bench)
 app.command("demo")(demo.demo)
 app.command("theory")(theory.theory)
 

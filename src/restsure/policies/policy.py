@@ -43,6 +43,10 @@ class Policy(Description, ABC):
     def play(self, n_arms: int, horizon: int, runs: int, *, log: bool = False) -> Play:
         """Open ``runs`` games at once; parameters have been checked."""
 
+    def losses_kept(self, n_arms: int, horizon: int) -> int:
+        """How many numbers a run keeps at the most; beyond a few an arm, it bounds how many runs are played together."""
+        return n_arms
+
 
 def check_game(n_arms: Any, horizon: Any) -> tuple[int, int]:
     """At least one arm, and at least one pull for each."""

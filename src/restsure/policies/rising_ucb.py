@@ -37,6 +37,9 @@ class RisingUCB(Policy):
     def play(self, n_arms: int, horizon: int, runs: int, *, log: bool = False) -> "RisingUCBPlay":
         return RisingUCBPlay(self, n_arms, horizon, runs, log=log)
 
+    def losses_kept(self, n_arms: int, horizon: int) -> int:
+        return n_arms * horizon
+
 
 class RisingUCBPlay(IndexedPlay):
     """Many games of R-ed-UCB. Every index moves with t."""

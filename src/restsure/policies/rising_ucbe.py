@@ -53,6 +53,9 @@ class RisingUCBE(Policy):
     def play(self, n_arms: int, horizon: int, runs: int, *, log: bool = False) -> "RisingUCBEPlay":
         return RisingUCBEPlay(self, n_arms, horizon, runs, log=log)
 
+    def losses_kept(self, n_arms: int, horizon: int) -> int:
+        return n_arms * horizon
+
 
 class RisingUCBEPlay(IndexedPlay):
     """Many games of R-UCBE. Only the arm that was pulled has a new projection."""

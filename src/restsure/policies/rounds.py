@@ -50,6 +50,9 @@ class RoundsPolicy(Policy):
         """
         return cls(rho, estimator=TwoWindow(), bound=Theorem2(alpha_max))
 
+    def losses_kept(self, n_arms: int, horizon: int) -> int:
+        return horizon if isinstance(self.estimator, TwoWindow) else n_arms
+
     def claim(self, n_arms: int, horizon: int) -> Claim:
         """``delta = 1/T`` unless it was given; at T = 1, where that would be no confidence at all, 1/2."""
         return Claim(n_arms, horizon, self.delta or 1 / max(horizon, 2))

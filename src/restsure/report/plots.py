@@ -10,6 +10,7 @@ from restsure.arms import PowerLawArms
 from restsure.errors import MissingExtra
 from restsure.estimators import fit_curve
 from restsure.report.trace import Trace
+from restsure.simulation.suites import Score
 
 # Okabe and Ito's palette, told apart with every common colour blindness; the yellow is darkened for white paper.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#B8A700", "#000000")
@@ -100,6 +101,39 @@ def save_comparison(
         plot_curves(grid[0][column], trace, names[title], arms)
         grid[0][column].set_title(title, fontsize=10)
         plot_ribbon(grid[1][column], trace, names[title])
+    path = Path(path)
+    figure.savefig(path, dpi=140)
+    plt.close(figure)
+    return path
+
+
+def plot_scores(path: str | Path, scores: Sequence[Score], *, unit: str) -> Path:
+    """Mean regrets of a benchmark: a line of dots a row, a colour and a shape a policy, with two standard errors."""
+    plt = pyplot()
+    rows = list(dict.fromkeys((score.group, score.row) for score in scores))
+    policies = list(dict.fromkeys(score.policy for score in scores))
+    figure, axes = plt.subplots(figsize=(9, 1.6 + 0.3 * len(rows)), layout="constrained")
+    for k, policy in enumerate(policies):
+        mine = [score for score in scores if score.policy == policy]
+        axes.errorbar(
+            [max(score.regret, 1e-4) for score in mine],
+            [rows.index((score.group, score.row)) for score in mine],
+            xerr=[2 * score.se for score in mine],
+            fmt="osD^v<>PX*"[k % 10],
+            ms=5,
+            lw=0.8,
+            color=colour(k),
+            mfc=colour(k) if k < len(PALETTE) else "white",
+            label=policy,
+        )
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(rows)), [row if group in row else f"{group}, {row}" for group, row in rows], fontsize=7)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.grid(axis="y", lw=0.3)
+    axes.set_xlabel(f"mean regret in {unit} (log scale), ± 2 standard errors")
+    axes.legend(
+        fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -1.1 / (1 + 0.3 * len(rows))), ncols=5, frameon=False
+    )
     path = Path(path)
     figure.savefig(path, dpi=140)
     plt.close(figure)

@@ -1,7 +1,10 @@
 """Play many games at once on arms whose curves are known, and score them."""
 
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -40,12 +43,14 @@ def simulate(
     replicates: int,
     seed: int,
     *,
+    n_jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Simulation:
     """Play ``replicates`` games of ``policy`` on ``arms`` with the rules of a live game, all of them together.
 
     The s-th loss of arm i in run r depends on ``(seed, r, i, s)`` alone: every policy meets the same losses, and the first
-    100 of 1,000 runs are the runs that ``replicates=100`` gives. ``progress(done, total)`` counts pulls.
+    100 of 1,000 runs are the runs that ``replicates=100`` gives, on one process or on ``n_jobs`` (policy and arms must then be
+    picklable). ``progress(done, total)`` counts pulls.
 
     >>> from restsure import Gaussian, PowerLawArms, RestSure
     >>> arms = PowerLawArms([0.5, 0.1], [0.1, 0.3], noise=Gaussian(0.05))
@@ -58,18 +63,53 @@ def simulate(
     _, horizon = check_game(arms.n_arms, horizon)
     replicates = checks.whole("replicates", replicates, at_least=1)
     seed = checks.whole("seed", seed, at_least=0)
+    n_jobs = checks.whole("n_jobs", n_jobs, at_least=1)
     if arms.instances is not None and arms.instances < replicates:
         raise InvalidParameter(f"replicates={replicates}: must be at most the {arms.instances} instances of the arms")
     if arms.longest is not None and horizon > arms.longest:
         raise InvalidParameter(f"horizon={horizon}: must be at most {arms.longest}, the length of the table")
-    together = max(1, min(_MOST_CELLS // arms.n_arms, _MOST_LOSSES // horizon))
+    tasks = [_Task(policy, arms, horizon, runs, seed) for runs in _chunks(policy, arms, horizon, replicates, n_jobs)]
     parts = list[Simulation]()
-    for first in range(0, replicates, together):
-        runs = np.arange(first, min(first + together, replicates))
-        report = _part_of(progress, first * horizon, replicates * horizon) if progress else None
-        play = play_out(policy.play(arms.n_arms, horizon, len(runs)), tape_for(arms, runs, seed, horizon), report)
-        parts.append(_score(play, arms, runs, horizon))
+    if n_jobs == 1:
+        for task in tasks:
+            report = _part_of(progress, int(task.runs[0]) * horizon, replicates * horizon) if progress else None
+            parts.append(_play_task(task, report))
+    else:
+        for part in _pool(n_jobs).map(_play_task, tasks):
+            parts.append(part)
+            if progress:
+                progress(sum(len(done.arm) for done in parts) * horizon, replicates * horizon)
     return Simulation(*(np.concatenate([getattr(part, name) for part in parts]) for name in Simulation.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """Some runs of a simulation, for this process or another one."""
+
+    policy: Policy
+    arms: Arms
+    horizon: int
+    runs: NDArray[np.intp]
+    seed: int
+
+
+def _play_task(task: _Task, report: Callable[[int], None] | None = None) -> Simulation:
+    play = task.policy.play(task.arms.n_arms, task.horizon, len(task.runs))
+    play_out(play, tape_for(task.arms, task.runs, task.seed, task.horizon), report)
+    return _score(play, task.arms, task.runs, task.horizon)
+
+
+def _chunks(policy: Policy, arms: Arms, horizon: int, replicates: int, n_jobs: int) -> list[NDArray[np.intp]]:
+    """Runs that are played together: few enough for the cache and for memory, and one part at least for each process."""
+    kept = max(policy.losses_kept(arms.n_arms, horizon), 1)
+    together = max(1, min(_MOST_CELLS // arms.n_arms, _MOST_LOSSES // kept, -(-replicates // n_jobs)))
+    return [np.arange(first, min(first + together, replicates)) for first in range(0, replicates, together)]
+
+
+@cache
+def _pool(n_jobs: int) -> ProcessPoolExecutor:
+    """Worker processes, kept for the next simulation; started afresh, so that no thread or lock is inherited."""
+    return ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn"))
 
 
 def play_out(play: Play, tape: Tape, report: Callable[[int], None] | None = None) -> Play:

@@ -84,7 +84,7 @@ class Task:
         position = np.interp(np.log(resource), np.log(self.n), np.arange(len(self.n)))
         below = np.minimum(position.astype(np.intp), max(len(self.n) - 2, 0))
         above = np.minimum(below + 1, len(self.n) - 1)
-        return values[..., below] + (position - below) * (values[..., above] - values[..., below])
+        return np.asarray(values[..., below] + (position - below) * (values[..., above] - values[..., below]))
 
 
 def curves(data: Path | str | None) -> list[Row]:
@@ -143,7 +143,7 @@ def _arms(
 def _lcdb_mean(directory: Path) -> tuple[Task, ...]:
     table = load_long(directory / "lcdb11.npz", needs=("se",))
     return tuple(
-        Task(n, loss, loss, usable=np.isfinite(loss).all(axis=-1), std=5 * se)
+        Task(n, loss, loss, _complete(loss), std=5 * se)
         for n, loss, se in map(_anchored, table.curves.values())
         if len(n)
     )
@@ -155,10 +155,14 @@ def _lcdb_split(directory: Path) -> tuple[Task, ...]:
 
 
 def _split(n: _Floats, loss: _Floats) -> Task:
-    complete = np.isfinite(loss).all(axis=-1)
+    complete = _complete(loss)
     splits = complete.sum(axis=0)
     mean = np.where(complete[..., None], loss, 0.0).sum(axis=0) / np.maximum(splits, 1)[:, None]
     return Task(n, np.broadcast_to(mean, loss.shape), loss, usable=complete & (splits >= _FEWEST_SPLITS))
+
+
+def _complete(values: _Floats) -> NDArray[np.bool_]:
+    return np.asarray(np.isfinite(values).all(axis=-1))
 
 
 def _anchored(learners: Mapping[str, Curve]) -> tuple[_Floats, _Floats, _Floats]:
@@ -193,7 +197,7 @@ def _lcbench(directory: Path) -> tuple[Task, ...]:
 def _dense(tables: _Floats) -> tuple[Task, ...]:
     """A task a table, its columns being the pulls."""
     n = np.arange(1.0, tables.shape[-1] + 1)
-    return tuple(Task(n, table[None], table[None], np.ones((1, len(table)), dtype=np.bool_)) for table in tables)
+    return tuple(Task(n, table[None], table[None], _complete(table[None])) for table in tables)
 
 
 @cache
@@ -210,19 +214,18 @@ def _pythia(directory: Path) -> tuple[Task, ...]:
 
 def _aligned(tasks: Iterable[Iterable[Curve]]) -> Iterator[Task]:
     """Curves with resources of their own, put on all those resources up to the last that every curve reaches."""
-    for curves in tasks:
-        long = [(curve, curve.n > 0) for curve in curves if (curve.n > 0).sum() >= _FEWEST_POINTS]
-        if not long:
-            continue
-        end = min(curve.n[-1] for curve, _ in long)
-        n = np.unique(np.concatenate([curve.n[used] for curve, used in long]))
-        n = n[n <= end].astype(np.float64)
-        values = [[(c.n[used], part[used]) for part in (c.loss, c.se) if part is not None] for c, used in long]
-        loss, *se = np.array([[np.interp(np.log(n), np.log(x), y) for x, y in parts] for parts in values]).swapaxes(
-            0, 1
-        )
-        usable = np.ones((1, len(long)), dtype=np.bool_)
-        yield Task(n, loss[None], loss[None], usable, std=se[0][None] if se else None)
+    for task in tasks:
+        curves = [curve for curve in task if len(curve.n) >= _FEWEST_POINTS]
+        if curves:
+            n = np.unique(np.concatenate([curve.n for curve in curves]))
+            n = n[(n > 0) & (n <= min(curve.n[-1] for curve in curves))]
+            loss = np.array([[_interpolated(n, curve.n, curve.loss) for curve in curves]])
+            se = [_interpolated(n, curve.n, curve.se) for curve in curves if curve.se is not None]
+            yield Task(n.astype(np.float64), loss, loss, _complete(loss), std=np.array([se]) if se else None)
+
+
+def _interpolated(n: NDArray[np.int64], known: NDArray[np.int64], values: _Floats) -> _Floats:
+    return np.interp(np.log(n), np.log(known[known > 0]), values[known > 0])
 
 
 @cache
@@ -231,4 +234,4 @@ def _online(directory: Path) -> tuple[Task, ...]:
     raw = load_arrays(directory / "online_fashion_mnist.npz", {"loss": shape, "test_loss": shape})
     shown, truth = (raw[key].astype(np.float64).swapaxes(0, 1) for key in ("loss", "test_loss"))
     shown[..., -1] = shown[..., -2]
-    return (Task(np.arange(1.0, 257), truth, shown, np.ones(truth.shape[:2], dtype=np.bool_)),)
+    return (Task(np.arange(1.0, 257), truth, shown, _complete(truth) & _complete(shown)),)
