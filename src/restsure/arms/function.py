@@ -38,7 +38,11 @@ class FunctionArms(Arms):
         self.n_arms = len(self.curves)
 
     def mean(self, run: ArrayLike, arm: ArrayLike, pull: ArrayLike) -> NDArray[np.float64]:
-        arms, pulls = np.broadcast_arrays(np.asarray(arm), np.asarray(pull, dtype=np.float64))
+        pull = np.asarray(pull, dtype=np.float64)
+        if pull.ndim == 2 and len(pull) == 1 and np.size(arm) > self.n_arms:  # many arms in step: each curve once
+            values = np.stack([np.broadcast_to(curve(pull[0]), pull.shape[1:]) for curve in self.curves])
+            return np.asarray(values[np.asarray(arm)[:, 0]])
+        arms, pulls = np.broadcast_arrays(np.asarray(arm), pull)
         means = np.empty(pulls.shape)
         for index in np.unique(arms).tolist():
             here = arms == index

@@ -9,7 +9,7 @@ from restsure import checks
 from restsure.bounds.base import Bound, Claim
 from restsure.description import settle
 from restsure.estimators import Design, Estimator, Residuals
-from restsure.theory import theorem2_radius
+from restsure.theory import theorem2_radius, unchecked_radius
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,9 @@ class Theorem2(Bound):
         theorem2_radius(1, n_arms=1, horizon=1, rho=rho, alpha_max=self.alpha_max, delta=0.5)  # refuses rho = 1
 
     def radius(self, design: Design, x: Any, claim: Claim, residuals: Residuals | None = None) -> Any:
-        radius = theorem2_radius(
-            design.pulls // 2,
-            n_arms=claim.n_arms,
-            horizon=claim.horizon,
-            rho=design.rho,
-            alpha_max=self.alpha_max,
-            delta=claim.delta,
-        )
-        return np.full_like(x, radius, dtype=np.float64)[()]
+        tau = design.pulls // 2
+        radius = unchecked_radius(tau, claim.n_arms, claim.horizon, design.rho, self.alpha_max, claim.delta)
+        return radius if isinstance(x, float) else np.full_like(x, radius, dtype=np.float64)
 
     def gap(self, design: Design, x: Any, claim: Claim, residuals: Residuals | None = None) -> Any:
         return 2 * self.radius(design, x, claim, residuals)

@@ -65,6 +65,11 @@ class Curves(ABC):
     def coefficients(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """``alpha^`` and ``beta^``. One loss tells no slope: until there are two, a flat line through their mean."""
 
+    def losses_at(self, x: float) -> NDArray[np.float64]:
+        """``mu^`` of every cell at ``x = m**-rho``, when all cells have had the same number of pulls (two at least)."""
+        alpha, beta = self.coefficients(slice(None))
+        return alpha * x + beta
+
     @abstractmethod
     def design(self, cell: int) -> Design:
         """How precise the estimate of one cell is."""
@@ -83,5 +88,9 @@ class Estimator(Description, ABC):
         return True
 
     @abstractmethod
-    def start(self, rho: float, cells: int, *, track_noise: bool = True) -> Curves:
-        """Open the state of ``cells`` curves. Without ``track_noise`` an estimator may leave :meth:`Curves.squares` out."""
+    def start(self, rho: float, cells: int, *, track_noise: bool = True, expected: int = 16) -> Curves:
+        """Open the state of ``cells`` curves.
+
+        Without ``track_noise`` an estimator may leave :meth:`Curves.squares` out. ``expected`` pulls of each cell are likely;
+        an estimator that keeps losses can reserve the room.
+        """

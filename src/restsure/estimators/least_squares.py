@@ -29,7 +29,7 @@ class LeastSquares(Estimator):
     def unbiased(self) -> bool:
         return self.ridge == 0
 
-    def start(self, rho: float, cells: int, *, track_noise: bool = True) -> "_LeastSquaresCurves":
+    def start(self, rho: float, cells: int, *, track_noise: bool = True, expected: int = 16) -> "_LeastSquaresCurves":
         return _LeastSquaresCurves(rho, cells, self.ridge)
 
 
@@ -53,6 +53,12 @@ class _LeastSquaresCurves(Curves):
         weight = n * self.ridge / (n + self.ridge)
         alpha = (phi_x + weight * mean_phi * mean_x) / (phi_phi + weight * mean_phi**2 + self.ridge)
         return alpha, n * (mean_x - alpha * mean_phi) / (n + self.ridge)
+
+    def losses_at(self, x: float) -> NDArray[np.float64]:
+        if self.ridge:
+            return super().losses_at(x)
+        m = self.moments
+        return m.mean_x + m.phi_x * ((x - float(m.mean_phi[0])) / float(m.phi_phi[0]))
 
     def design(self, cell: int) -> Design:
         gram = self.moments.gram(cell)

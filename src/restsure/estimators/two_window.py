@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from restsure.estimators.base import Cells, Curves, Design, Estimator
 from restsure.estimators.moments import Moments
 
+_MOST_RESERVED = 2**26  # losses reserved beforehand; more are made room for when they come
+
 
 @dataclass(frozen=True)
 class TwoWindow(Estimator):
@@ -23,18 +25,19 @@ class TwoWindow(Estimator):
     memory and time a loss, and ``8 n`` bytes an arm in all. :class:`LeastSquares` needs constant memory and fewer losses.
     """
 
-    def start(self, rho: float, cells: int, *, track_noise: bool = True) -> "_TwoWindowCurves":
-        return _TwoWindowCurves(rho, cells, track_noise)
+    def start(self, rho: float, cells: int, *, track_noise: bool = True, expected: int = 16) -> "_TwoWindowCurves":
+        return _TwoWindowCurves(rho, cells, track_noise, expected)
 
 
 class _TwoWindowCurves(Curves):
-    def __init__(self, rho: float, cells: int, track_noise: bool):
+    def __init__(self, rho: float, cells: int, track_noise: bool, expected: int):
         self.rho = rho
         self.pulls = np.zeros(cells, dtype=np.int64)
         self.moments = Moments(rho, cells) if track_noise else None
-        self.losses = np.zeros((16, cells))  # one row a pull: reading and writing a round is contiguous
+        rows = max(16, min(expected, _MOST_RESERVED // cells))  # memory is taken when it is written to
+        self.losses = np.empty((rows, cells))  # one row a pull: reading and writing a round is contiguous
         self.total = np.zeros(cells)  # of all losses
-        self.first, self.both = np.zeros(cells), np.zeros(cells)  # sums of losses 1..tau and 1..2 tau
+        self.first = np.zeros(cells)  # of losses 1..tau
         self.harmonic = np.zeros(1)  # H(1, s) at index s
 
     def update(self, cells: Cells, losses: NDArray[np.float64]) -> None:
@@ -56,17 +59,17 @@ class _TwoWindowCurves(Curves):
         end = n + losses.shape[1]
         self._reserve(end)
         self.losses[n:end, cells] = losses.T
-        self.total[cells] += losses.sum(axis=1)
-        self.first[cells] += self.losses[n // 2 : end // 2, cells].sum(axis=0)
-        self.both[cells] = self.total[cells] - self.losses[end - 1, cells] if end % 2 else self.total[cells]
+        self.total[cells] += losses[:, 0] if end == n + 1 else losses.sum(axis=1)
+        for row in self.losses[n // 2 : end // 2]:
+            self.first[cells] += row[cells]
 
     def _reserve(self, pulls: int) -> None:
         if pulls > len(self.losses):
-            grown = np.zeros((max(pulls, 2 * len(self.losses)), self.losses.shape[1]))
+            grown = np.empty((max(pulls, 2 * len(self.losses)), self.losses.shape[1]))
             grown[: len(self.losses)] = self.losses
             self.losses = grown
         if pulls >= len(self.harmonic):
-            terms = np.arange(1.0, len(self.losses) + 1) ** -self.rho
+            terms = np.arange(1.0, max(pulls, 2 * len(self.harmonic)) + 1) ** -self.rho
             self.harmonic = np.concatenate(([0.0], np.cumsum(terms)))
 
     def coefficients(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -74,11 +77,21 @@ class _TwoWindowCurves(Curves):
         tau = count // 2
         front, known = self.harmonic[tau], tau > 0
         contrast = 2 * front - self.harmonic[2 * tau]  # H(1, tau) - H(tau+1, 2 tau)
-        first, both = self.first[cells], self.both[cells]
+        first = self.first[cells]
+        newest = self.losses[np.maximum(count - 1, 0), np.arange(len(self.pulls))[cells]]
+        both = self.total[cells] - np.where(count % 2, newest, 0.0)  # of losses 1..2 tau
         alpha = np.divide(2 * first - both, contrast, out=np.zeros_like(first), where=known)
         mean = np.divide(self.total[cells], count, out=np.full(first.shape, np.nan), where=count > 0)
         beta = np.divide(first - alpha * front, tau, out=mean, where=known)
         return alpha, beta
+
+    def losses_at(self, x: float) -> NDArray[np.float64]:
+        tau, odd = divmod(int(self.pulls[0]), 2)
+        front = float(self.harmonic[tau])
+        contrast = 2 * front - float(self.harmonic[2 * tau])
+        weight = (x - front / tau) / contrast  # mu^ = first / tau + alpha^ (x - H(1, tau) / tau)
+        both = self.total - self.losses[2 * tau] if odd else self.total
+        return (1 / tau + 2 * weight) * self.first - weight * both
 
     def design(self, cell: int) -> Design:
         pulls = int(self.pulls[cell])

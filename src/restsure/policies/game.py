@@ -166,6 +166,8 @@ class Game:
         play = self._play
         if not play.done[0]:
             play.decide(np.array([0]))
+            play.wanted += play.all_want
+            play.all_want = 0
             wanted = play.wanted[0]
             arms = np.flatnonzero(wanted)
             self._queue.extend(zip(arms.tolist(), wanted[arms].tolist(), strict=True))

@@ -15,7 +15,7 @@ class IndexedPlay(PeerPlay, ABC):
 
     def __init__(self, n_arms: int, horizon: int, runs: int, *, warmup: int, eps: float, log: bool = False):
         super().__init__(n_arms, horizon, runs, log=log)
-        self.warmup = warmup
+        self.warmup, self.warming = warmup, True
         self.windows = TrendWindows(runs * n_arms, eps)
 
     @abstractmethod
@@ -33,15 +33,17 @@ class IndexedPlay(PeerPlay, ABC):
             rows, made = rows[~ended], made[~ended]
         if not rows.size:
             return
-        alive = ~self.failed[rows]
-        cold = (self.pulls[rows] < self.warmup) & alive
-        warming = cold.any(axis=1)
-        if warming.any():
+        if self.warming:
+            cold = (self.pulls[rows] < self.warmup) & ~self.failed[rows]
+            warming = cold.any(axis=1)
             self._warm_up(rows[warming], cold[warming], made[warming])
-            rows, alive = rows[~warming], alive[~warming]
+            rows = rows[~warming]
+            self.warming = bool(warming.any())
         if rows.size:
-            arms = np.where(alive, np.minimum(self.index(rows), 1e300), np.inf).argmin(axis=1)
-            self.wanted[rows, arms] = 1
+            index = self.index(rows)
+            if self.failed.any():
+                index = np.where(self.failed[rows], np.inf, np.minimum(index, 1e300))
+            self.wanted[rows, index.argmin(axis=1)] = 1
 
     def _warm_up(self, rows: Rows, cold: NDArray[np.bool_], made: NDArray[np.int64]) -> None:
         """One pull of each of the coldest arms, as far as the budget goes."""

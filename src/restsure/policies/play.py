@@ -14,8 +14,9 @@ class Play(ABC):
     """``runs`` games of one policy, advanced together; a live game is the case of one run.
 
     The loop around it is always the same: :meth:`decide` writes into ``wanted`` how often each arm is to be pulled before
-    the next decision, :meth:`observe` takes the losses, and when all that was wanted has been seen it is time to decide
-    again, until ``done``. Within that, pulls may be made in any order (Fact 1 of the paper).
+    the next decision (or into ``all_want``, when all arms of all runs are pulled alike), :meth:`observe` takes the losses,
+    and when all that was wanted has been seen it is time to decide again, until ``done``. Within that, pulls may be made in
+    any order (Fact 1 of the paper).
     """
 
     def __init__(self, n_arms: int, horizon: int, runs: int, *, log: bool = False):
@@ -25,6 +26,7 @@ class Play(ABC):
         self.failed = np.zeros((runs, n_arms), dtype=np.bool_)
         self.choice = np.full(runs, -1, dtype=np.intp)  # the arm to return, once that is settled
         self.done = np.zeros(runs, dtype=np.bool_)
+        self.all_want = 0  # instead of ``wanted``: every arm of every run is to be pulled so often
         self.log: list[Decision] | None = [] if log else None
 
     @property
@@ -41,6 +43,11 @@ class Play(ABC):
         """The next losses of each cell (run times n_arms plus arm): shape (number of cells, block)."""
         self.skip(cells, losses.shape[1])
         self.learn(cells, losses)
+
+    def observe_all(self, losses: NDArray[np.float64]) -> None:
+        """The next losses of every cell, as ``all_want`` asked for: shape (runs times arms, block)."""
+        self.pulls += losses.shape[1]
+        self.learn(slice(None), losses)
 
     def skip(self, cells: Cells, times: Any) -> None:
         """Count pulls whose losses nobody needs."""

@@ -54,6 +54,7 @@ class RisingUCBPlay(IndexedPlay):
     def index(self, rows: Rows) -> Floats:
         cells = self.cells_of(rows)
         t = np.repeat(self.spent(rows) + 1, self.n_arms)
-        n, h = self.windows.pulls[cells], np.maximum(self.windows.width[cells], 1)
+        n, h = self.windows.counts(cells)
+        h = np.maximum(h, 1)
         bonus = self.sigma * (t - n + h - 1) * np.sqrt(40 * np.log(t)) * h**-1.5
         return self.table(self.windows.projection(cells, t) - bonus)

@@ -75,7 +75,7 @@ class RisingUCBEPlay(IndexedPlay):
 
     def learn(self, cells: Cells, losses: Floats) -> None:
         super().learn(cells, losses)
-        n, h = self.windows.pulls[cells], self.windows.width[cells]
+        n, h = self.windows.counts(cells)
         self.projected[cells] = self.windows.projection(cells, self.horizon)
         scale = self.policy.sigma * math.sqrt(self.policy.factor)
         self.bonus[cells] = scale * (self.horizon - n + h - 1) * np.maximum(h, 1) ** -1.5

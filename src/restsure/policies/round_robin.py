@@ -63,6 +63,9 @@ class RoundRobinPlay(PeerPlay):
         return divided(self.sums.reshape(shape)[rows], counted)
 
     def decide(self, rows: Rows) -> None:
+        if not self.pulls.any() and not self.failed.any() and self.horizon >= self.n_arms:
+            self.all_want = self.horizon // self.n_arms
+            return
         left = self.horizon - self.spent(rows)
         for amount in np.unique(left[left > 0]).tolist():
             here = rows[left == amount]

@@ -105,9 +105,12 @@ class RoundsPlay(Play, ABC):
         self.policy, self.rho = policy, policy.rho
         self.claim = policy.claim(n_arms, horizon)
         self.bound = policy.bound
-        self.curves = policy.estimator.start(policy.rho, runs * n_arms, track_noise=policy.bound.needs_residuals)
+        self.curves = policy.estimator.start(
+            policy.rho, runs * n_arms, track_noise=policy.bound.needs_residuals, expected=horizon // n_arms
+        )
         self.active = np.ones((runs, n_arms), dtype=np.bool_)
         self.rounds = 0
+        self.alike = True  # no run has dropped, chosen or lost an arm yet: all arms of all runs stand at the same pulls
 
     @abstractmethod
     def judge(self, standing: Standing) -> None:
@@ -117,12 +120,41 @@ class RoundsPlay(Play, ABC):
         self.curves.update(cells, losses)
 
     def decide(self, rows: Rows) -> None:
+        if self.alike and self.horizon - self.rounds * self.n_arms >= self.n_arms and self._all_go_on():
+            self.all_want = 1
+            self.rounds += 1
+            return
         exploring = rows[self.choice[rows] < 0]
         if exploring.size:
             if self.rounds >= 2:  # with fewer losses nothing is known: the radius is infinite and no rule fires
                 self.judge(self._standing(exploring))
             self._next_round(exploring[self.choice[exploring] < 0])
         self._play_out(rows[self.choice[rows] >= 0])
+
+    def _all_go_on(self) -> bool:
+        """A cheap look at all runs together: can it be excluded that a rule fires in any of them?
+
+        Lines 4 and 11 need two arms further apart at ``tau_out`` than the gap there. Line 7 needs the best arm there to lose
+        more than the width in one round, and along a line it loses the share ``(x' - x)/(x_n - x)`` of what it loses from n on.
+        """
+        n = self.rounds
+        if n < 2:
+            return True
+        if self.bound.needs_residuals:
+            return False
+        furthest = reach(n, n * self.n_arms, self.horizon)
+        after_round = furthest - self.n_arms + 1
+        if after_round < 1 or self.n_arms == 1:
+            return False
+        x_now, x_out, x_after = (float(m) ** -self.rho for m in (n, furthest, after_round))
+        design = self.curves.design(0)
+        at_reach = self.curves.losses_at(x_out)
+        lowest = float(at_reach.min())
+        if not float(at_reach.max()) - lowest <= self.bound.gap(design, x_out, self.claim):
+            return False
+        width = self.bound.radius(design, x_after, self.claim) + self.bound.radius(design, x_out, self.claim)
+        share = (x_after - x_out) / (x_now - x_out) if x_now > x_out else 1.0
+        return bool(share * (float(self.curves.losses_at(x_now).max()) - lowest) <= width)
 
     def _next_round(self, rows: Rows) -> None:
         """Pull each active arm once, where the budget has room for a whole round; else choose now."""
@@ -131,8 +163,8 @@ class RoundsPlay(Play, ABC):
         fits = (size > 0) & (self.horizon - self.spent(rows) >= size)
         self.wanted[rows[fits]] = active[fits]
         self.rounds += bool(fits.any())
-        for run in rows[~fits].tolist():
-            self._choose_best(run, "budget: no room for another round")
+        if not fits.all():
+            self._choose_best(rows[~fits], "budget: no room for another round")
 
     def _play_out(self, rows: Rows) -> None:
         """Alg. 1 line 9, Alg. 2 line 17: play the chosen arm until round T."""
@@ -189,34 +221,40 @@ class RoundsPlay(Play, ABC):
 
     def commit(self, run: int, arm: int, rule: str, rival: int | None = None, **numbers: float) -> None:
         self.choice[run] = arm
+        self.alike = False
         self._note(run, rule, arm, rival, numbers)
 
     def drop(self, run: int, arm: int, rule: str, rival: int, **numbers: float) -> None:
         self.active[run, arm] = False
+        self.alike = False
         self._note(run, rule, arm, rival, numbers)
 
     def _note(self, run: int, rule: str, arm: int, rival: int | None, numbers: dict[str, float]) -> None:
         if self.log is not None:
             self.log.append(Decision(int(self.spent()[run]), rule, arm, rival, numbers))
 
-    def _choose_best(self, run: int, rule: str) -> None:
+    def _choose_best(self, rows: Rows, rule: str) -> None:
         """``argmin mu^_i(tau_out)`` over the active arms; over all that have not failed, when no active arm is left."""
-        fit_for_choice = self.active[run] if self.active[run].any() else ~self.failed[run]
-        if not fit_for_choice.any():
-            self.done[run] = True
-            return
-        arms = np.flatnonzero(fit_for_choice)
-        alpha, beta = self.curves.coefficients(run * self.n_arms + arms)
-        reaches = reach(self.pulls[run, arms], self.spent()[run], self.horizon)
-        losses = np.where(self.pulls[run, arms] > 0, alpha * reaches.astype(np.float64) ** -self.rho + beta, np.inf)
-        best = int(losses.argmin())
-        self.commit(run, int(arms[best]), rule, loss=float(losses[best]), reach=float(reaches[best]))
+        allowed = np.where(self.active[rows].any(axis=1, keepdims=True), self.active[rows], ~self.failed[rows])
+        lost = ~allowed.any(axis=1)
+        self.done[rows[lost]] = True
+        rows, allowed = rows[~lost], allowed[~lost]
+        pulls = self.pulls[rows]
+        cells = (rows[:, None] * self.n_arms + np.arange(self.n_arms)).ravel()
+        alpha, beta = (part.reshape(pulls.shape) for part in self.curves.coefficients(cells))
+        reaches = reach(pulls, self.spent(rows)[:, None], self.horizon)
+        at_reach = alpha * np.maximum(reaches, 1.0) ** -self.rho + beta
+        losses = np.where(pulls > 0, at_reach, 1e300)
+        arms = np.where(allowed, losses, np.inf).argmin(axis=1)
+        for row, arm, k in zip(rows.tolist(), arms.tolist(), range(len(rows)), strict=True):
+            self.commit(row, arm, rule, loss=float(losses[k, arm]), reach=float(reaches[k, arm]))
 
     def fail(self, run: int, arm: int) -> None:
         self.failed[run, arm], self.active[run, arm], self.wanted[run, arm] = True, False, 0
+        self.alike = False
         if self.choice[run] == arm:
             self.choice[run], self.done[run] = -1, False
-            self._choose_best(run, "best of the others: the chosen arm failed")
+            self._choose_best(np.array([run]), "best of the others: the chosen arm failed")
         elif self.failed[run].all():
             self.done[run] = True
 

@@ -10,7 +10,6 @@ from restsure.policies.exploration import ucbe_exploration
 from restsure.policies.indexed import IndexedPlay
 from restsure.policies.peer import Floats, Rows
 from restsure.policies.policy import Policy
-from restsure.policies.windows import divided
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class UCBEPlay(IndexedPlay):
             self.a = float(ucbe_exploration(policy.gaps, n_arms, horizon))
 
     def standing(self, rows: Rows) -> Floats:
-        return divided(self.table(self.windows.total)[rows], self.pulls[rows])
+        return self.table(self.windows.total_mean(self.cells_of(rows)))
 
     def index(self, rows: Rows) -> Floats:
         means = self.standing(rows)

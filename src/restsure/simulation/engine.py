@@ -125,6 +125,8 @@ def play_out(play: Play, tape: Tape, report: Callable[[int], None] | None = None
 
 def _make_pulls(play: Play, tape: Tape) -> int:
     """Make every pull that is wanted before the next decision; losses that no rule will look at are not drawn."""
+    if play.all_want:
+        return _pull_all(play, tape)
     wanted = play.wanted.reshape(-1)
     made = int(wanted.sum())
     unneeded = np.flatnonzero(play.wanted * play.settled[:, None])
@@ -135,6 +137,14 @@ def _make_pulls(play: Play, tape: Tape) -> int:
         which: Any = slice(None) if cells.size == wanted.size else cells
         play.observe(which, tape.read(which, times))
     return made
+
+
+def _pull_all(play: Play, tape: Tape) -> int:
+    """All arms of all runs alike: nothing to look up."""
+    times, play.all_want = play.all_want, 0
+    for done in range(0, times, tape.width):
+        play.observe_all(tape.read(slice(None), min(tape.width, times - done)))
+    return times * play.runs * play.n_arms
 
 
 def _part_of(progress: Callable[[int, int], None], before: int, total: int) -> Callable[[int], None]:

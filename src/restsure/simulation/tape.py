@@ -1,9 +1,11 @@
 """The losses of simulated arms: the s-th loss of an arm in a run is fixed by the seed, whoever asks and whenever."""
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.random import SFC64, Generator, SeedSequence
+from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
 from restsure.arms import Arms, RoundNoise
@@ -36,54 +38,64 @@ class ArmTape(Tape):
     Memory is constant: ``width`` losses a cell.
     """
 
-    _CELLS_BUFFERED = 2**20
+    _BUFFERED, _TOGETHER = 2**21, 2**13  # losses held in all; losses drawn together
 
     def __init__(self, arms: Arms, runs: NDArray[np.intp], seed: int):
         self.arms, self.runs = arms, runs
         cells = len(runs) * arms.n_arms
-        self.width = int(np.clip(self._CELLS_BUFFERED // cells, 16, 1024))
+        self.width = int(np.clip(self._BUFFERED // cells, 16, 1024))
         self.run, self.arm = np.repeat(runs, arms.n_arms), np.tile(np.arange(arms.n_arms), len(runs))
-        self.streams = (
-            []
-            if arms.noise is None
-            else [
-                Generator(SFC64(SeedSequence(seed, spawn_key=(run, arm))))
-                for run in runs.tolist()
-                for arm in range(arms.n_arms)
-            ]
-        )
-        self.buffer = np.empty((cells, self.width))
-        self.used = np.full(cells, self.width)  # position in the buffer
+        self.streams = [] if arms.noise is None else _streams(seed, runs.tolist(), arms.n_arms)
+        self.buffer = np.empty((self.width, cells))  # a row is one pull of every cell: what a round reads
+        self.used = np.full(cells, self.width)  # the first unread row; what is unread ends with the last row
         self.drawn = np.zeros(cells, dtype=np.int64)  # losses put into the buffer so far
+        self.in_step: int | None = self.width  # ``used`` of all cells, as long as they are only read together
 
     def read(self, cells: Cells, times: int) -> NDArray[np.float64]:
+        if self.in_step is not None and isinstance(cells, slice):
+            return self._read_all(self.in_step, times)
+        if self.in_step is not None:
+            self.used[:], self.in_step = self.in_step, None
         short = self.used[cells] + times > self.width
         if short.any():
-            self._refill(np.arange(len(self.used))[cells][short])
+            self._refill(np.arange(len(self.used))[cells][short], times)
         position = self.used[cells].copy()  # a slice would give a view, which moves with the next line
         self.used[cells] += times
-        start = int(position[0])
-        if isinstance(cells, slice) and (position == start).all():
-            return self.buffer[cells, start : start + times]
-        rows = np.arange(len(self.used))[cells]
-        picked: NDArray[np.float64] = self.buffer[rows[:, None], position[:, None] + np.arange(times)]
-        return picked
+        columns = np.arange(len(self.used))[cells]
+        picked: NDArray[np.float64] = self.buffer[position + np.arange(times)[:, None], columns]
+        return picked.T
 
-    def _refill(self, cells: NDArray[np.intp]) -> None:
-        """Move what is unread to the front and draw the rest, for cells that have as much unread together."""
-        for used in np.unique(self.used[cells]).tolist():
-            group = cells[self.used[cells] == used]
-            kept = self.width - used
-            fresh = self._draw(group, used)
-            if kept:
-                self.buffer[group, :kept] = self.buffer[group, used:]
-            self.buffer[group, kept:] = fresh
-            self.used[group] = 0
+    def _read_all(self, start: int, times: int) -> NDArray[np.float64]:
+        if start + times > self.width:
+            self.used[:] = start
+            self._refill(np.arange(len(self.used)), times)
+            start = int(self.used[0])
+        self.in_step = start + times
+        return self.buffer[start : start + times].T
+
+    def _refill(self, cells: NDArray[np.intp], times: int) -> None:
+        """Draw more for cells that have less than ``times`` unread: as much again as before, so that little is drawn in vain.
+
+        A few cells at a time: their losses then stay in the cache from the first draw to the last sum, several times faster.
+        """
+        unread, drawn = self.width - self.used[cells], self.drawn[cells]
+        alike = unread + (self.width + 1) * drawn
+        for key in np.unique(alike).tolist():
+            group = cells[alike == key]
+            before, kept = divmod(key, self.width + 1)
+            more = min(self.width - kept, max(times - kept, min(max(before, 32), self.width)))
+            start, size = self.width - kept - more, max(1, self._TOGETHER // more)
+            for few in (group[k : k + size] for k in range(0, len(group), size)):
+                if kept:
+                    self.buffer[start : start + kept, few] = self.buffer[self.width - kept :, few]
+                self.buffer[start + kept :, few] = self._draw(few, more).T
+            self.used[group] = start
 
     def _draw(self, cells: NDArray[np.intp], times: int) -> NDArray[np.float64]:
-        pulls = self.drawn[cells][:, None] + np.arange(1, times + 1)
-        if (self.drawn[cells] == self.drawn[cells[0]]).all():
-            pulls = pulls[:1]  # in step: one row of pull counts serves all
+        drawn = self.drawn[cells]
+        if (drawn == drawn[0]).all():
+            drawn = drawn[:1]  # in step: one row of pull counts serves all
+        pulls = drawn[:, None] + np.arange(1, times + 1)
         if self.arms.longest is not None:
             pulls = np.minimum(pulls, self.arms.longest)  # a buffer may reach past the last pull; nobody reads that far
         means = self.arms.observed(self.run[cells][:, None], self.arm[cells][:, None], pulls)
@@ -91,6 +103,22 @@ class ArmTape(Tape):
         if self.arms.noise is None:
             return means
         return self.arms.noise.sample([self.streams[cell] for cell in cells.tolist()], means)
+
+
+class _Words(ISeedSequence):
+    """Ready-made words as the seed of a generator: four times faster than a SeedSequence for each."""
+
+    def __init__(self, words: NDArray[Any]):
+        self.words = words
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
+        return self.words
+
+
+def _streams(seed: int, runs: list[int], n_arms: int) -> list[Generator]:
+    """A generator for each arm of each run. An arm's words depend on (seed, run, arm) and not on how many arms there are."""
+    words = (SeedSequence(seed, spawn_key=(run,)).generate_state(3 * n_arms, np.uint64) for run in runs)
+    return [Generator(SFC64(_Words(arm))) for run in words for arm in run.reshape(n_arms, 3)]  # type: ignore[arg-type]
 
 
 class RoundTape(Tape):

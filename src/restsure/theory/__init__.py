@@ -7,7 +7,7 @@ from restsure.theory.explore_then_commit import (
     separation_constant,
 )
 from restsure.theory.lower_bound import corollary1_bound, lower_bound, suboptimal_pulls
-from restsure.theory.radius import theorem2_radius
+from restsure.theory.radius import theorem2_radius, unchecked_radius
 from restsure.theory.rest_sure import corollary2_bound, corollary2_terms, rest_sure_bound, rest_sure_terms
 
 __all__ = [
@@ -23,4 +23,5 @@ __all__ = [
     "separation_constant",
     "suboptimal_pulls",
     "theorem2_radius",
+    "unchecked_radius",
 ]

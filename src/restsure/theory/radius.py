@@ -32,8 +32,15 @@ def theorem2_radius(
     alpha_max = checks.real("alpha_max", alpha_max, at_least=0)
     delta = checks.real("delta", delta, above=0, below=1)
     windows = np.asarray(tau, dtype=np.float64)
-    known = np.maximum(windows, 1)
-    ratio = np.log(known * n_arms * horizon / delta) / known
-    radius = 10 * (np.sqrt(alpha_max) + 1) ** 2 / ((1 - rho) * rho) * (ratio + np.sqrt(ratio))
-    radii = np.where(windows < 1, np.inf, radius)
+    radii = np.where(windows < 1, np.inf, _radius(np.maximum(windows, 1), n_arms, horizon, rho, alpha_max, delta))
     return radii if radii.ndim else float(radii)
+
+
+def unchecked_radius(tau: int, n_arms: int, horizon: int, rho: float, alpha_max: float, delta: float) -> float:
+    """:func:`theorem2_radius` of one number, for callers that have checked the parameters."""
+    return float(_radius(tau, n_arms, horizon, rho, alpha_max, delta)) if tau >= 1 else np.inf
+
+
+def _radius(tau: Any, n_arms: int, horizon: int, rho: float, alpha_max: float, delta: float) -> Any:
+    ratio = np.log(tau * (n_arms * horizon / delta)) / tau
+    return 10 * (alpha_max**0.5 + 1) ** 2 / ((1 - rho) * rho) * (ratio + ratio**0.5)

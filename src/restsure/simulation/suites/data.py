@@ -29,6 +29,7 @@ ORIGINS: Final[Mapping[str, tuple[str, str]]] = {
     "taskset.npz": ("TaskSet, as in github machinelearningnuremberg/DPL", "Apache-2.0"),
     "lcbench_surrogate.npz": ("YAHPO's model of LCBench, github slds-lmu/yahpo_data", "Apache-2.0"),
     "online_fashion_mnist.npz": ("scikit-learn partial_fit on Debian's dataset-fashion-mnist, 14 x 14 pixels", "MIT"),
+    "imdb_online.npz": ("github MontenegroAlessandro/BestArmIdSRB, environment/imdb", "MIT"),
     "datasets.csv": ("metadata of github learning-curve-research/LCDB-1.1", "CC BY 4.0"),
 }
 """Origin and licence of each file."""
