@@ -2,8 +2,10 @@
 
 import csv
 import json
+import subprocess
 import sys
 from dataclasses import asdict, fields
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
@@ -58,7 +60,9 @@ def bench(
             scores.append(score)
             progress.advance(task)
     if csv_file:
-        write_csv(csv_file, scores)
+        options = "".join(f" --{name} '{value}'" for name, value in (("policies", policies), ("rows", rows)) if value)
+        command = f"restsure bench {suite}{options} --replicates {replicates} --seed {seed}"
+        write_csv(csv_file, scores, seed=seed, command=command)
     if plot:
         plot_scores(plot, scores, unit=chosen[0].unit)
     if as_json:
@@ -69,13 +73,24 @@ def bench(
         wide.print(_table(row_name, list(group), chosen))
 
 
-def write_csv(path: Path, scores: list[Score]) -> None:
-    """One line a score."""
+def write_csv(path: Path, scores: list[Score], *, seed: int, command: str) -> None:
+    """One line a score, with the seed, the command and the commit it was made by."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Score)])
+        writer.writerow([*(field.name for field in fields(Score)), "seed", "commit", "command"])
         for score in scores:
-            writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in asdict(score).values()])
+            values = [f"{v:.6g}" if isinstance(v, float) else v for v in asdict(score).values()]
+            writer.writerow([*values, seed, _commit(), command])
+
+
+@cache
+def _commit() -> str:
+    """The commit of the checkout this package runs from; empty where it was installed without one."""
+    here = Path(__file__).parent
+    done = subprocess.run(
+        ["git", "-C", here, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()
 
 
 def _table(row_name: tuple[str, str], scores: list[Score], rows: list[Row]) -> Table:

@@ -113,12 +113,15 @@ def plot_scores(path: str | Path, scores: Sequence[Score], *, unit: str) -> Path
     rows = list(dict.fromkeys((score.group, score.row) for score in scores))
     policies = list(dict.fromkeys(score.policy for score in scores))
     figure, axes = plt.subplots(figsize=(9, 1.6 + 0.3 * len(rows)), layout="constrained")
+    floor = max(0.01, min((score.regret for score in scores if score.regret > 0), default=1.0) / 2)
     for k, policy in enumerate(policies):
         mine = [score for score in scores if score.policy == policy]
+        at = np.array([max(score.regret, floor) for score in mine])
+        spread = 2 * np.array([score.se for score in mine])
         axes.errorbar(
-            [max(score.regret, 1e-4) for score in mine],
+            at,
             [rows.index((score.group, score.row)) for score in mine],
-            xerr=[2 * score.se for score in mine],
+            xerr=[np.minimum(spread, at - floor), spread],
             fmt="osD^v<>PX*"[k % 10],
             ms=5,
             lw=0.8,
@@ -127,13 +130,12 @@ def plot_scores(path: str | Path, scores: Sequence[Score], *, unit: str) -> Path
             label=policy,
         )
     axes.set_xscale("log")
+    axes.set_xlim(left=floor)
     axes.set_yticks(range(len(rows)), [row if group in row else f"{group}, {row}" for group, row in rows], fontsize=7)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.grid(axis="y", lw=0.3)
-    axes.set_xlabel(f"mean regret in {unit} (log scale), ± 2 standard errors")
-    axes.legend(
-        fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -1.1 / (1 + 0.3 * len(rows))), ncols=5, frameon=False
-    )
+    axes.set_xlabel(f"mean regret in {unit} (log scale, from {floor:.2g} on), ± 2 standard errors")
+    figure.legend(*axes.get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=6, frameon=False)
     path = Path(path)
     figure.savefig(path, dpi=140)
     plt.close(figure)

@@ -18,7 +18,7 @@ from restsure.problem import pseudo_regret
 from restsure.simulation.tape import Tape, tape_for
 
 _MOST_CELLS = 2**16  # arms of all runs played together: enough to hide Python's overhead, little enough for the cache
-_MOST_LOSSES = 2**26  # losses that estimators with a memory may hold at once (half a gigabyte)
+_MOST_LOSSES = 2**25  # losses that policies with a memory may hold at once (a quarter of a gigabyte)
 
 
 @dataclass(frozen=True, slots=True)
