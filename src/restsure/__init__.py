@@ -11,12 +11,13 @@ from restsure.errors import (
     RestSureError,
     WrongType,
 )
-from restsure.estimators import CurveFit, LeastSquares, TwoWindow, fit_curve
+from restsure.estimators import CurveFit, LeastSquares, PowerLaw, TwoWindow, fit_curve
 from restsure.policies import (
     UCBE,
     ExploreThenCommit,
     FixedExploration,
     Game,
+    HorizonLCB,
     Policy,
     RestSure,
     RisingElimination,
@@ -43,6 +44,7 @@ __all__ = [
     "FunctionArms",
     "Game",
     "Gaussian",
+    "HorizonLCB",
     "InvalidLoss",
     "InvalidParameter",
     "LeastSquares",
@@ -50,6 +52,7 @@ __all__ = [
     "NoArmLeft",
     "OutOfTurn",
     "Policy",
+    "PowerLaw",
     "PowerLawArms",
     "Pull",
     "Recommendation",

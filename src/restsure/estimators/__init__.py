@@ -1,6 +1,7 @@
 """Losses in, curve out."""
 
 from restsure.estimators.base import Cells, Curves, Design, Estimator, Residuals, quadratic_norm
+from restsure.estimators.curve_model import CurveModel, CurveStates, PowerLaw
 from restsure.estimators.fit import CurveFit, fit_curve
 from restsure.estimators.least_squares import LeastSquares
 from restsure.estimators.two_window import TwoWindow
@@ -8,10 +9,13 @@ from restsure.estimators.two_window import TwoWindow
 __all__ = [
     "Cells",
     "CurveFit",
+    "CurveModel",
+    "CurveStates",
     "Curves",
     "Design",
     "Estimator",
     "LeastSquares",
+    "PowerLaw",
     "Residuals",
     "TwoWindow",
     "fit_curve",

@@ -4,6 +4,7 @@ from restsure.policies.exploration import rising_ucbe_exploration, ucbe_explorat
 from restsure.policies.explore_then_commit import ExploreThenCommit
 from restsure.policies.fixed_exploration import FixedExploration
 from restsure.policies.game import Game
+from restsure.policies.horizon_lcb import HorizonLCB
 from restsure.policies.play import Play
 from restsure.policies.policy import Policy, check_game
 from restsure.policies.rest_sure import RestSure
@@ -21,6 +22,7 @@ __all__ = [
     "ExploreThenCommit",
     "FixedExploration",
     "Game",
+    "HorizonLCB",
     "Play",
     "Policy",
     "RestSure",

@@ -132,8 +132,12 @@ def _make_pulls(play: Play, tape: Tape) -> int:
     unneeded = np.flatnonzero(play.wanted * play.settled[:, None])
     if unneeded.size:
         play.skip(unneeded, wanted[unneeded])
-    while (cells := np.flatnonzero(wanted)).size:
-        times = min(int(wanted[cells].min()), tape.width)
+    while (most := int(wanted.max())) > 0:
+        # Blocks of many lengths: the largest power of two first, so that there are few pieces and each has many cells.
+        cells = np.flatnonzero(wanted)
+        least = int(wanted[cells].min())
+        times = min(least if least == most else 1 << (most.bit_length() - 1), tape.width)
+        cells = cells if times <= least else np.flatnonzero(wanted >= times)
         which: Any = slice(None) if cells.size == wanted.size else cells
         play.observe(which, tape.read(which, times))
     return made

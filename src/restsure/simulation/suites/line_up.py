@@ -7,10 +7,12 @@ import numpy as np
 from restsure import checks
 from restsure.arms import Arms, Gaussian, RoundNoise
 from restsure.bounds import ExactWeights
+from restsure.estimators import PowerLaw
 from restsure.policies import (
     UCBE,
     ExploreThenCommit,
     FixedExploration,
+    HorizonLCB,
     Policy,
     RestSure,
     RisingElimination,
@@ -66,6 +68,8 @@ LINE_UP: dict[str, Entry] = {
     "r-ucbe": lambda row, arms: RisingUCBE(sigma=_sigma(arms)),
     "r-ed-ucb": lambda row, arms: RisingUCB(sigma=_sigma(arms)),
     "rising-elimination": _always(RisingElimination()),
+    "horizon-known": lambda row, arms: HorizonLCB(PowerLaw(0.5, _sigma_or_half(arms))),
+    "horizon-power-law": _always(HorizonLCB(PowerLaw(0.5))),
     "etc": _always(ExploreThenCommit(0.5)),
     "etc-published": _always(ExploreThenCommit.as_published(0.5)),
     "rest-sure": _always(RestSure(0.5)),
@@ -77,15 +81,15 @@ LINE_UP: dict[str, Entry] = {
 DEFAULTS: dict[str, tuple[str, ...]] = {
     "in-model": (
         *("round-robin", "explore-10", "explore-30", "explore-50", "halving", "halving-3", "sr", "r-sr"),
-        *("rest-sure-published", "rest-sure", "rest-sure-exact"),
+        *("rest-sure-published", "rest-sure", "rest-sure-exact", "horizon-power-law", "horizon-known"),
     ),
     "rising": (
         *("round-robin", "rr-sw-published", "rr-sw", "ucb-e-oracle", "r-ucbe-published", "r-ucbe", "sr"),
-        *("r-sr-published", "r-sr", "halving", "explore-50", "rest-sure"),
+        *("r-sr-published", "r-sr", "halving", "explore-50", "rest-sure", "horizon-power-law"),
     ),
     "curves": (
         *("round-robin", "explore-10", "explore-30", "explore-50", "halving", "halving-3", "sr", "r-sr"),
-        *("r-ucbe", "rising-elimination", "rest-sure"),
+        *("r-ucbe", "rising-elimination", "rest-sure", "horizon-power-law"),
     ),
 }
 """Who plays when nobody is named."""
