@@ -23,7 +23,6 @@ from restsure.policies.lines import line_11_eliminate
 from restsure.simulation.suites.rising import SETTING_A, rising_arms
 from tests.paper import reference
 
-
 Line = tuple[str, str, float, float]  # benchmark, quantity, value, ratio
 
 
@@ -126,7 +125,7 @@ def plain_loop() -> float:
 
 
 PUBLIC_US = {"R-UCBE": 15.0, "R-SR": 8.0, "R-ed-UCB": 36.0, "REST-SURE": 270.0}
-"""Microseconds a pull of the rising-bandit papers' public simulators, as measured once; REST-SURE at T = 800, growing with T."""
+"""Microseconds a pull of the rising-bandit papers' public simulators, measured once; REST-SURE's at T = 800, growing with T."""
 
 
 def simulations() -> list[Line]:

@@ -28,7 +28,7 @@ class IndexedPlay(PeerPlay, ABC):
     def decide(self, rows: Rows) -> None:
         made = self.spent(rows)
         ended = made == self.horizon
-        if ended.any():
+        if ended.any():  # runs need not end together: an arm that fails takes a pull with it
             self.choose(rows[ended], self.best(rows[ended]), "lowest estimate at the end")
             rows, made = rows[~ended], made[~ended]
         if not rows.size:

@@ -18,7 +18,7 @@ from restsure.problem import pseudo_regret
 from restsure.simulation.tape import Tape, tape_for
 
 _MOST_CELLS = 2**16  # arms of all runs played together: enough to hide Python's overhead, little enough for the cache
-_MOST_LOSSES = 2**25  # losses that policies with a memory may hold at once (a quarter of a gigabyte)
+_MOST_LOSSES = 2**26  # losses that policies with a memory may hold at once (half a gigabyte)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,8 @@ def _make_pulls(play: Play, tape: Tape) -> int:
         return _pull_all(play, tape)
     wanted = play.wanted.reshape(-1)
     made = int(wanted.sum())
-    unneeded = np.flatnonzero(play.wanted * play.settled[:, None])
-    if unneeded.size:
+    if (settled := play.settled).any():
+        unneeded = np.flatnonzero(play.wanted * settled[:, None])
         play.skip(unneeded, wanted[unneeded])
     while (most := int(wanted.max())) > 0:
         # Blocks of many lengths: the largest power of two first, so that there are few pieces and each has many cells.
