@@ -36,8 +36,12 @@ class Play(ABC):
 
     def spent(self, rows: Any = slice(None)) -> NDArray[np.int64]:
         """Pulls made so far in each run."""
-        total: NDArray[np.int64] = self.pulls[rows].sum(axis=1)
+        total: NDArray[np.int64] = self.pulls[self.pick(rows)].sum(axis=1)
         return total
+
+    def pick(self, rows: Any) -> Any:
+        """The same rows, as a slice where they are all of them: no copy is made then."""
+        return slice(None) if isinstance(rows, np.ndarray) and rows.size == self.runs else rows
 
     def observe(self, cells: Cells, losses: NDArray[np.float64]) -> None:
         """The next losses of each cell (run times n_arms plus arm): shape (number of cells, block)."""

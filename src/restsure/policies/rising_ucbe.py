@@ -81,14 +81,14 @@ class RisingUCBEPlay(IndexedPlay):
         self.bonus[cells] = scale * (self.horizon - n + h - 1) * np.maximum(h, 1) ** -1.5
 
     def standing(self, rows: Rows) -> Floats:
-        return self.table(self.projected)[rows]
+        return np.asarray(self.table(self.projected)[self.pick(rows)])
 
     def index(self, rows: Rows) -> Floats:
         projected = self.standing(rows)
         if self.a is not None:
-            return np.asarray(projected - math.sqrt(self.a) * self.table(self.bonus)[rows])
+            return np.asarray(projected - math.sqrt(self.a) * self.table(self.bonus)[self.pick(rows)])
         seen = np.where(self.failed[rows], np.inf, projected)
         gaps = np.nan_to_num(projected - seen.min(axis=1, keepdims=True), posinf=0.0)
         least = self.policy.sigma / math.sqrt(self.horizon)
         a = self._exploration(np.where(gaps > 0, np.maximum(gaps, least), 0.0))
-        return np.asarray(projected - np.sqrt(a)[:, None] * self.table(self.bonus)[rows])
+        return np.asarray(projected - np.sqrt(a)[:, None] * self.table(self.bonus)[self.pick(rows)])

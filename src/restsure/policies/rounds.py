@@ -173,9 +173,10 @@ class RoundsPlay(Play, ABC):
         self.done[rows] = left == 0
 
     def _standing(self, rows: Rows) -> Standing:
-        everyone = rows.size == self.runs
-        pick: Any = slice(None) if everyone else rows
-        cells: Any = slice(None) if everyone else (rows[:, None] * self.n_arms + np.arange(self.n_arms)).ravel()
+        pick = self.pick(rows)
+        cells: Any = (
+            slice(None) if isinstance(pick, slice) else (rows[:, None] * self.n_arms + np.arange(self.n_arms)).ravel()
+        )
         alpha, beta = (part.reshape(-1, self.n_arms) for part in self.curves.coefficients(cells))
         active = self.active[pick]
         size, spent = active.sum(axis=1), self.spent(pick)

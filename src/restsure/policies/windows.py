@@ -31,7 +31,7 @@ class TrendWindows:
 
     def update(self, cells: Cells, losses: Floats) -> None:
         """The next losses of each cell: shape (number of cells, block)."""
-        rows: Any = np.arange(len(self.state))[cells]
+        rows = np.arange(len(self.state)) if isinstance(cells, slice) else cells
         for column in losses.T:
             self._add(rows, column)
 

@@ -56,12 +56,13 @@ class ArmTape(Tape):
             return self._read_all(self.in_step, times)
         if self.in_step is not None:
             self.used[:], self.in_step = self.in_step, None
-        short = self.used[cells] + times > self.width
+        columns = np.arange(len(self.used)) if isinstance(cells, slice) else cells
+        position = self.used[columns]
+        short = position + times > self.width
         if short.any():
-            self._refill(np.arange(len(self.used))[cells][short], times)
-        position = self.used[cells].copy()  # a slice would give a view, which moves with the next line
-        self.used[cells] += times
-        columns = np.arange(len(self.used))[cells]
+            self._refill(columns[short], times)
+            position = self.used[columns]
+        self.used[columns] = position + times
         picked: NDArray[np.float64] = self.buffer[position + np.arange(times)[:, None], columns]
         return picked.T
 

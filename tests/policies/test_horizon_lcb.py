@@ -1,0 +1,81 @@
+"""Optimism at the reach, with the exponent known."""
+
+import math
+
+import numpy as np
+import pytest
+
+import restsure as rs
+from restsure.simulation.suites.in_model import in_model
+from tests.drive import Losses, play
+from tests.paper import reference
+
+
+def plain(table, horizon: int, rho: float, sigma: float, patience: float) -> tuple[list[int], int]:
+    """The rule in plain Python: explicit weights of the regression, a scan over the arms."""
+    k = len(table)
+    pulls = [1 if 2 * k > horizon / 2 else 2] * k
+
+    def curve(i: int, m: int) -> tuple[float, float]:
+        if pulls[i] < 2:
+            return table[i][0], math.inf
+        alpha, beta = reference.least_squares(table[i][: pulls[i]], rho)
+        return alpha * m**-rho + beta, sigma * reference.weight_norm("least-squares", pulls[i], rho, m)
+
+    while (left := horizon - sum(pulls)) > 0:
+        index = []
+        for i in range(k):
+            mean, sd = curve(i, pulls[i] + left)
+            width = patience * 0.9 * math.sqrt(2 * math.log(1 + left / (k * pulls[i])))
+            index.append(mean - width * sd if math.isfinite(sd) else -1e300 / (1 + pulls[i]))
+        arm = index.index(min(index))
+        pulls[arm] += min(left, max(1, int(0.05 * pulls[arm])))
+    now = [curve(i, pulls[i])[0] for i in range(k)]
+    return pulls, now.index(min(now))
+
+
+def test_same_as_the_plain_rule() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(12):
+        n_arms, horizon = int(rng.integers(1, 6)), int(rng.integers(20, 140))
+        rho, sigma, patience = float(rng.choice([0.3, 0.5, 1.0])), 0.03, float(rng.choice([0.5, 1.0, 3.0]))
+        alpha, beta = rng.uniform(0, 0.8, (5, n_arms, 1)), rng.uniform(0, 0.3, (5, n_arms, 1))
+        table = alpha * np.arange(1, horizon + 1) ** -rho + beta + rng.normal(0, sigma, (5, n_arms, horizon))
+        policy = rs.HorizonLCB(rs.PowerLaw(rho, sigma), patience=patience)
+        out = rs.simulate(policy, rs.TableArms(table), horizon, 5, seed=0)
+        for run in range(5):
+            pulls, answer = plain(table[run].tolist(), horizon, rho, sigma, patience)
+            assert out.arm_pulls[run].tolist() == pulls
+            assert out.arm[run] == answer
+
+
+@pytest.mark.parametrize(("noise", "share"), [("Gaussian .1", 1 / 10), ("Bernoulli", 1 / 3)])
+def test_far_ahead_of_halving_in_the_model(noise: str, share: float) -> None:
+    """Crossing arms, K = 8, T = 1e4, 200 runs: a fifteenth or less of halving's regret, a fifth with Bernoulli losses."""
+    row = next(row for row in in_model() if row.name == f"crossing, K = 8, T = 10,000, {noise}")
+    arms = row.make(200, 7)
+    sigma = 0.1 if noise.startswith("Gaussian") else 0.5
+    ours = rs.simulate(rs.HorizonLCB(rs.PowerLaw(0.5, sigma)), arms, 10_000, 200, seed=7).regret.mean()
+    halving = rs.simulate(rs.SuccessiveHalving(), arms, 10_000, 200, seed=7).regret.mean()
+    assert ours < share * halving
+
+
+def test_interval_is_not_certified_and_says_so() -> None:
+    game = play(rs.HorizonLCB(rs.PowerLaw(0.5)).start(3, 300), Losses(n_arms=3, horizon=300, seed=1))
+    answer = game.recommend()
+    assert answer.low < answer.loss < answer.high
+    assert "not certified" in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: rs.HorizonLCB(0.5), "curve=0.5: must be of kind CurveModel"),
+        (lambda: rs.HorizonLCB(rs.PowerLaw(), patience=-1), "patience=-1: must be at least 0"),
+        (lambda: rs.PowerLaw(0), "rho=0: must be above 0"),
+        (lambda: rs.PowerLaw(0.5, sigma=0), "sigma=0: must be above 0"),
+    ],
+)
+def test_bad_parameters(make, message) -> None:
+    with pytest.raises(rs.InvalidParameter, match=message):
+        make()
