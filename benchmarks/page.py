@@ -28,9 +28,9 @@ whose times a pull were measured once (15, 8 and 36 microseconds, and 270 growin
 """,
     "in-model": """## In the model
 
-Power laws with a known exponent of 1/2, one fresh instance a run. Mean regret in points (loss times 100), standard error,
-ninth decile, share of runs within a point, share of wrong arms, and pulls of the returned arm as a share of the budget.
-`horizon-known` is told the noise, `horizon-power-law` estimates it.
+Power laws with a known exponent of 1/2, one fresh instance a run. Mean regret in points (loss times 100) and its ninth
+decile; `benchmarks/results/` also has standard errors, runs within a point, errors and pulls. `horizon-known` is told the
+noise, `horizon-power-law` estimates it.
 """,
     "rising": """## The rising-bandit papers' problems
 
@@ -44,6 +44,10 @@ Replay of recorded curves. `rest-sure` and `horizon-power-law` assume an exponen
 }
 
 
+TABLES = {"in-model": ("regret", "p90"), "rising": ("regret", "error"), "curves": ("regret", "p90")}
+"""What is shown of a suite; the files have standard errors, pulls and the rest."""
+
+
 def number(text: str) -> str:
     """Readable digits: thousands separated, small figures to three significant places."""
     try:
@@ -53,26 +57,49 @@ def number(text: str) -> str:
     return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"
 
 
-def label(row: dict[str, str], name: str) -> str:
-    """A cell; a row of a suite is named together with its group."""
-    if name == "row" and row["group"] not in row["row"]:
-        return f"{row['group']}, {row['row']}"
-    return number(row[name])
+def read(name: str) -> list[dict[str, str]]:
+    with (RESULTS / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
 
 
-def table(path: Path) -> str:
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    hidden = {"commit", "command", "seed", "suite", "group", "runs", "seconds"}
-    shown = [name for name in rows[0] if name not in hidden]
+def made_by(rows: list[dict[str, str]]) -> str:
+    return f"`{rows[0]['command']}` at commit `{rows[0]['commit']}`"
+
+
+def listing(rows: list[dict[str, str]]) -> list[str]:
+    """All rows, as they are."""
+    shown = [name for name in rows[0] if name not in ("commit", "command")]
     lines = [f"| {' | '.join(shown)} |", "|" + "---|" * len(shown)]
-    lines += [f"| {' | '.join(label(row, name) for name in shown)} |" for row in rows]
-    made_by = f"`{rows[0]['command']}` at commit `{rows[0]['commit']}`"
-    return f"{NOTES[path.stem]}\n" + "\n".join(lines) + f"\n\n{made_by}\n"
+    return lines + [f"| {' | '.join(number(row[name]) for name in shown)} |" for row in rows]
+
+
+def matrix(rows: list[dict[str, str]], value: str) -> list[str]:
+    """A line a problem, a column a policy; the best of each line is bold."""
+    policies = list(dict.fromkeys(row["policy"] for row in rows))
+    problems = dict[str, dict[str, float]]()
+    for row in rows:
+        name = (
+            row["row"]
+            if any(word in row["row"] for word in (row["group"], "K =", "SRB"))
+            else f"{row['group']}, {row['row']}"
+        )
+        problems.setdefault(name, {})[row["policy"]] = float(row[value])
+    lines = [f"| {value} | {' | '.join(policies)} |", "|---|" + "---|" * len(policies)]
+    for name, scores in problems.items():
+        best = min(scores.values())
+        cells = [f"**{scores[p]:.3g}**" if scores[p] == best else f"{scores[p]:.3g}" for p in policies]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
+def section(name: str) -> str:
+    rows = read(name)
+    parts = [listing(rows)] if name == "speed" else [matrix(rows, value) for value in TABLES[name]]
+    return "\n".join([NOTES[name], *("\n".join(part) + "\n" for part in parts), made_by(rows), ""])
 
 
 def page() -> str:
-    return "\n".join([HEAD, *(table(RESULTS / f"{name}.csv") for name in NOTES)])
+    return "\n".join([HEAD, *(section(name) for name in NOTES)])
 
 
 def main() -> None:
