@@ -132,6 +132,22 @@ def test_the_chosen_arm_fails_after_the_commitment() -> None:
     assert "chosen arm failed" in game.recommend().reason
 
 
+def test_an_eliminated_arm_comes_back_when_all_others_fail() -> None:
+    """Arms 0 and 1 are alike and explored to the end, arm 2 is dropped early; then the first two fail."""
+    table = np.array([[0.1], [0.1], [0.9]]) + np.random.default_rng(0).normal(0, 0.02, (3, 600))
+    game, told = EXACT.start(3, 600), [0, 0, 0]
+    while (pull := game.ask()) is not None:
+        game.tell(pull.arm, table[pull.arm, told[pull.arm] : told[pull.arm] + pull.times])
+        told[pull.arm] += pull.times
+        if sum(told) == 200:
+            assert [d.arm for d in game.log] == [2]
+            game.fail(0, "lost")
+            game.fail(1, "lost too")
+    assert game.spent == 600
+    assert game.recommend().arm == 2
+    assert "every active arm failed" in game.recommend().reason
+
+
 def test_all_arms_fail() -> None:
     game = rs.RestSure().start(n_arms=2, horizon=10)
     game.ask()

@@ -125,6 +125,10 @@ class RoundsPlay(Play, ABC):
             self.rounds += 1
             return
         exploring = rows[self.choice[rows] < 0]
+        bereft = ~self.active[exploring].any(axis=1)
+        if bereft.any():
+            self._choose_best(exploring[bereft], "best of all others: every active arm failed")
+            exploring = exploring[~bereft]
         if exploring.size:
             if self.rounds >= 2:  # with fewer losses nothing is known: the radius is infinite and no rule fires
                 self.judge(self._standing(exploring))
@@ -160,7 +164,7 @@ class RoundsPlay(Play, ABC):
         """Pull each active arm once, where the budget has room for a whole round; else choose now."""
         active = self.active[rows]
         size = active.sum(axis=1)
-        fits = (size > 0) & (self.horizon - self.spent(rows) >= size)
+        fits = self.horizon - self.spent(rows) >= size
         self.wanted[rows[fits]] = active[fits]
         self.rounds += bool(fits.any())
         if not fits.all():

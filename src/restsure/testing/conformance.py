@@ -27,9 +27,9 @@ def play(
     losses: NDArray[np.float64],
     *,
     max_times: int | None = None,
-    fail: tuple[int, int] | None = None,
+    fail: tuple[tuple[int, ...], int] = ((), 0),
 ) -> Game:
-    """A whole live game; ``fail=(arm, spent)`` fails that arm once so many pulls have been told."""
+    """A whole live game; ``fail=(arms, spent)`` fails these arms once so many pulls have been told."""
     n_arms, horizon = losses.shape
     game = policy.start(n_arms, horizon, seed=0)
     told = np.zeros(n_arms, dtype=np.int64)
@@ -38,15 +38,17 @@ def play(
         assert 1 <= pull.times <= horizon - told.sum(), (
             f"{policy}: asks {pull.times} pulls, {horizon - told.sum()} are left"
         )
-        if fail is not None and not game.failures and told.sum() >= fail[1]:
-            game.fail(fail[0], "a test")
-            if pull.arm == fail[0]:
+        if not game.failures and told.sum() >= fail[1]:
+            for arm in fail[0]:
+                game.fail(arm, "a test")
+            if pull.arm in game.failures:
                 continue
         start = told[pull.arm]
         game.tell(pull.arm, losses[pull.arm, start : start + pull.times].tolist())
         told[pull.arm] += pull.times
         answer = game.recommend()
         assert game.pulls[answer.arm] > 0, f"{policy}: recommends arm {answer.arm}, which was never pulled"
+        assert answer.arm not in game.failures, f"{policy}: recommends arm {answer.arm}, which has failed"
     return game
 
 
@@ -91,11 +93,14 @@ def survives_failures(policy: Policy) -> None:
     """Any arm may fail at any time: the others get the rest of the budget, and the failed arm is never returned."""
     losses = losses_for(4, 80)
     for arm in range(4):
+        others = tuple(other for other in range(4) if other != arm)
         for spent in (0, 1, 3, 4, 11, 40, 76, 79):
-            game = play(policy, losses, fail=(arm, spent))
-            if game.failures:
-                assert game.recommend().arm != arm, f"{policy}: returns arm {arm}, which failed after {spent} pulls"
-                assert game.spent == 80, f"{policy}: {game.spent} pulls of 80 after arm {arm} failed at {spent}"
+            for arms in ((arm,), others):
+                game = play(policy, losses, fail=(arms, spent))
+                if game.failures:
+                    answer = game.recommend().arm
+                    assert answer not in arms, f"{policy}: returns arm {answer}, which failed after {spent} pulls"
+                    assert game.spent == 80, f"{policy}: {game.spent} pulls of 80 after {arms} failed at {spent}"
     game = policy.start(3, 30)
     for arm in range(3):
         game.fail(arm, "a test")
