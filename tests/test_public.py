@@ -7,10 +7,10 @@ import restsure as rs
 
 PUBLIC = """
     UCBE Bernoulli BetaNoise CurveFit Decision ExploreThenCommit FixedExploration FunctionArms Game Gaussian
-    HorizonLCB InvalidLoss InvalidParameter LeastSquares MissingExtra NoArmLeft OutOfTurn Policy PowerLaw PowerLawArms Pull
-    Recommendation RestSure RestSureError RisingElimination RisingSuccessiveRejects RisingUCB RisingUCBE
-    RoundNoise RoundRobin Simulation SuccessiveHalving SuccessiveRejects TableArms TwoWindow WrongType __version__
-    bounds fit_curve pseudo_regret reach simulate theory
+    HorizonLCB InvalidLoss InvalidParameter LeastSquares LogTrend MissingExtra NoArmLeft OutOfTurn Policy PowerLaw
+    PowerLawArms Pull Recommendation RestSure RestSureError RisingElimination RisingSuccessiveRejects RisingUCB
+    RisingUCBE RoundNoise RoundRobin Simulation SuccessiveHalving SuccessiveRejects TableArms TwoWindow WrongType
+    __version__ bounds fit_curve pseudo_regret reach simulate theory
 """
 
 

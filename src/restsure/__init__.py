@@ -11,7 +11,7 @@ from restsure.errors import (
     RestSureError,
     WrongType,
 )
-from restsure.estimators import CurveFit, LeastSquares, PowerLaw, TwoWindow, fit_curve
+from restsure.estimators import CurveFit, LeastSquares, LogTrend, PowerLaw, TwoWindow, fit_curve
 from restsure.policies import (
     UCBE,
     ExploreThenCommit,
@@ -48,6 +48,7 @@ __all__ = [
     "InvalidLoss",
     "InvalidParameter",
     "LeastSquares",
+    "LogTrend",
     "MissingExtra",
     "NoArmLeft",
     "OutOfTurn",

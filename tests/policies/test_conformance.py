@@ -16,6 +16,8 @@ POLICIES: list[rs.Policy] = [
     rs.RestSure(bound=rs.bounds.ExactWeights(0.02)),
     rs.RestSure(bound=rs.bounds.SelfNormalized(0.02)),
     rs.ExploreThenCommit(bound=rs.bounds.ExactWeights(0.02)),
+    rs.HorizonLCB(),
+    rs.HorizonLCB(floor=-0.2, patience=0.5),
     rs.HorizonLCB(rs.PowerLaw(0.5)),
     rs.HorizonLCB(rs.PowerLaw(0.5, sigma=0.02), patience=2),
     rs.RoundRobin(),

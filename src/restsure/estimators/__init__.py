@@ -4,6 +4,7 @@ from restsure.estimators.base import Cells, Curves, Design, Estimator, Residuals
 from restsure.estimators.curve_model import CurveModel, CurveStates, PowerLaw
 from restsure.estimators.fit import CurveFit, fit_curve
 from restsure.estimators.least_squares import LeastSquares
+from restsure.estimators.log_trend import LogTrend
 from restsure.estimators.two_window import TwoWindow
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Design",
     "Estimator",
     "LeastSquares",
+    "LogTrend",
     "PowerLaw",
     "Residuals",
     "TwoWindow",

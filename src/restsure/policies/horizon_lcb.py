@@ -7,7 +7,7 @@ import numpy as np
 
 from restsure import checks
 from restsure.description import settle
-from restsure.estimators import Cells, CurveModel
+from restsure.estimators import Cells, CurveModel, LogTrend
 from restsure.policies.peer import Floats, PeerPlay, Rows
 from restsure.policies.policy import Policy
 
@@ -29,17 +29,26 @@ class HorizonLCB(Policy):
     (one of each arm if that is more than half of the budget). In the end the lowest estimated loss at the pulls that were
     made is returned.
 
-    ``curve``: how learning curves look, :class:`~restsure.PowerLaw` with its exponent known. ``patience`` widens or narrows
-    the bonus. The interval it reports is an estimate and not certified.
+    ``curve``: how learning curves look: :class:`~restsure.LogTrend`, or :class:`~restsure.PowerLaw` when the exponent is known.
+    ``floor``: a known lower bound of the losses, from which they are measured. ``patience`` widens or narrows the bonus. The
+    interval it reports is an estimate and not certified.
     """
 
-    curve: CurveModel
+    curve: CurveModel = LogTrend()
     _: KW_ONLY
     patience: float = 1.0
+    floor: float = 0.0
 
     def __post_init__(self) -> None:
         checks.instance("curve", self.curve, CurveModel)
-        settle(self, patience=checks.real("patience", self.patience, at_least=0))
+        settle(
+            self,
+            patience=checks.real("patience", self.patience, at_least=0),
+            floor=checks.real("floor", self.floor),
+        )
+
+    def losses_kept(self, n_arms: int, horizon: int) -> int:
+        return n_arms * horizon if isinstance(self.curve, LogTrend) else n_arms
 
     def play(self, n_arms: int, horizon: int, runs: int, *, log: bool = False) -> "HorizonLCBPlay":
         return HorizonLCBPlay(self, n_arms, horizon, runs, log=log)
@@ -50,19 +59,19 @@ class HorizonLCBPlay(PeerPlay):
 
     def __init__(self, policy: HorizonLCB, n_arms: int, horizon: int, runs: int, *, log: bool = False):
         super().__init__(n_arms, horizon, runs, log=log)
-        self.width = WIDTH * policy.patience
+        self.width, self.floor = WIDTH * policy.patience, policy.floor
         self.curves = policy.curve.start(runs, n_arms, horizon)
         self.first = 1 if policy.curve.first_pulls * n_arms > horizon / 2 else policy.curve.first_pulls
 
     def learn(self, cells: Cells, losses: Floats) -> None:
-        self.curves.update(cells, losses)
+        self.curves.update(cells, losses - self.floor if self.floor else losses)
 
     def _predict(self, rows: Rows, pulls: Floats) -> tuple[Floats, Floats]:
         cells: Cells = slice(None)
         if rows.size != self.runs:
             cells = (rows[:, None] * self.n_arms + np.arange(self.n_arms)).reshape(-1)
         mean, sd = self.curves.predict(cells, np.maximum(pulls, 1.0).reshape(-1))
-        return mean.reshape(pulls.shape), sd.reshape(pulls.shape)
+        return mean.reshape(pulls.shape) + self.floor, sd.reshape(pulls.shape)
 
     def standing(self, rows: Rows) -> Floats:
         """The estimated loss at the pulls an arm has had: never an extrapolation."""

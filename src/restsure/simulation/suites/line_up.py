@@ -51,6 +51,7 @@ def _published_rising_ucbe(row: Row, arms: Arms) -> Policy:
 
 
 LINE_UP: dict[str, Entry] = {
+    "horizon": _always(HorizonLCB()),
     "round-robin": _always(RoundRobin()),
     "rr-sw": _always(RoundRobin(eps=0.25)),
     "rr-sw-published": _always(RoundRobin(eps=0.25, stuck_losses=3)),
@@ -81,15 +82,16 @@ LINE_UP: dict[str, Entry] = {
 DEFAULTS: dict[str, tuple[str, ...]] = {
     "in-model": (
         *("round-robin", "explore-10", "explore-30", "explore-50", "halving", "halving-3", "sr", "r-sr"),
-        *("rest-sure-published", "rest-sure", "rest-sure-exact", "horizon-power-law", "horizon-known"),
+        *("rest-sure-published", "rest-sure", "rest-sure-exact", "horizon", "horizon-power-law"),
+        "horizon-known",
     ),
     "rising": (
         *("round-robin", "rr-sw-published", "rr-sw", "ucb-e-oracle", "r-ucbe-published", "r-ucbe", "sr"),
-        *("r-sr-published", "r-sr", "halving", "explore-50", "rest-sure", "horizon-power-law"),
+        *("r-sr-published", "r-sr", "halving", "explore-50", "rest-sure", "horizon-power-law", "horizon"),
     ),
     "curves": (
         *("round-robin", "explore-10", "explore-30", "explore-50", "halving", "halving-3", "sr", "r-sr"),
-        *("r-ucbe", "rising-elimination", "rest-sure", "horizon-power-law"),
+        *("r-ucbe", "rising-elimination", "rest-sure", "horizon-power-law", "horizon"),
     ),
 }
 """Who plays when nobody is named."""
