@@ -39,7 +39,8 @@ the true gaps. The published error tables are reproduced by `tests/policies/test
 """,
     "curves": """## Real learning curves
 
-Replay of recorded curves. `rest-sure` and `horizon-power-law` assume an exponent of 1/2, which real curves do not have.
+Replay of recorded curves. `rest-sure` and `horizon-power-law` assume an exponent of 1/2, which real curves do not have;
+`horizon` is `HorizonLCB()`, which assumes none.
 """,
 }
 

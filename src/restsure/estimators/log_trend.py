@@ -46,6 +46,7 @@ class LogTrendStates(CurveStates):
         self.roughness = Roughness(runs, n_arms)
         self.level, self.trend, self.likelihood = (np.zeros((cells, 3)) for _ in range(3))
         self.p11, self.p12, self.p22 = (np.zeros((cells, 3)) for _ in range(3))
+        self.steps = _Steps(self.s0)
         self.done = np.zeros(cells, dtype=np.int64)  # losses that the filters have seen
         self.noise, self.scale = np.full(cells, np.nan), np.full(cells, np.nan)  # with which they were started
 
@@ -55,7 +56,8 @@ class LogTrendStates(CurveStates):
         touched = np.unique(flat // self.n_arms)
         arms = (touched[:, None] * self.n_arms + np.arange(self.n_arms)).reshape(-1)
         arms = arms[self.roughness.pulls[arms] > 0]
-        scale, noise = self.roughness.scale(touched), self.roughness.noise(touched)
+        scale = self.roughness.scale(touched)
+        noise = self.roughness.noise(touched, scale)
         row = np.searchsorted(touched, arms // self.n_arms)
         scale, noise = scale[row], noise[row, arms % self.n_arms]
         with np.errstate(invalid="ignore"):
@@ -84,7 +86,7 @@ class LogTrendStates(CurveStates):
             at_work = int(np.searchsorted(-missing, -k, side="left"))
             loss = self.roughness.losses[cells[:at_work], seen[:at_work] + k][:, None]
             part = [values[:at_work] for values in state]
-            _propagate(part, seen[:at_work, None] + k, self.s0, scale[:at_work])
+            _propagate(part, *self.steps.at(seen[:at_work] + k), scale[:at_work])
             _observe(part, loss, noise[:at_work])
         for target, values in zip(
             (self.level, self.trend, self.p11, self.p12, self.p22, self.likelihood), state, strict=True
@@ -116,13 +118,27 @@ def _ratio(new: Floats, old: Floats) -> Floats:
     return np.maximum(new / old, old / new)
 
 
-def _propagate(state: list[Floats], n: NDArray[np.int64], s0: Floats, scale: Floats) -> None:
-    """From n to n + 1 losses; nothing before the first one."""
+class _Steps:
+    """Each filter's step in log-time from n to n + 1 losses, in tables: every cell takes the same steps."""
+
+    def __init__(self, s0: Floats):
+        self.s0 = s0
+        self.step, self.f, self.g = np.zeros((1, 3)), np.ones((1, 3)), np.zeros((1, 3))  # no step before the first loss
+
+    def at(self, n: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
+        """``du``, ``f = exp(-rho du)`` and ``g = (1 - f) / rho``."""
+        if int(n.max()) >= len(self.step):
+            counts = np.arange(1.0, 2 * int(n.max()) + 64)[:, None]
+            step = np.log((counts + 1 + self.s0) / (counts + self.s0))
+            self.step = np.concatenate((self.step[:1], step))
+            self.f = np.exp(-RHO * self.step)
+            self.g = (1 - self.f) / RHO
+        return self.step[n], self.f[n], self.g[n]
+
+
+def _propagate(state: list[Floats], step: Floats, f: Floats, g: Floats, scale: Floats) -> None:
+    """One step of log-time: the level drops by the trend, the trend dies out, and both become less certain."""
     level, trend, p11, p12, p22, _ = state
-    started = n > 0
-    step = np.where(started, np.log((n + 1 + s0) / np.where(started, n + s0, 1.0)), 0.0)
-    f = np.exp(-RHO * step)
-    g = (1 - f) / RHO
     size = np.clip(level, 0.02 * scale, 2 * scale) ** 2 * step
     level -= g * trend
     trend *= f

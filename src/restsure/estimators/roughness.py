@@ -49,15 +49,17 @@ class Roughness:
         """``L`` of some runs, over the arms that have been pulled."""
         shape = (self.runs, self.n_arms)
         pulls = self.pulls.reshape(shape)[runs]
-        means = np.where(pulls > 0, self.total.reshape(shape)[runs] / np.maximum(pulls, 1), np.nan)
-        middle = np.nanmedian(means, axis=1)
-        size = np.minimum(middle, np.maximum(8 * np.nanstd(means, axis=1), middle / 10))
-        return np.asarray(np.maximum(size, 1e-9))
+        means = self.total.reshape(shape)[runs] / np.maximum(pulls, 1)
+        if (pulls > 0).all():
+            middle, spread = np.median(means, axis=1), np.std(means, axis=1)
+        else:
+            means = np.where(pulls > 0, means, np.nan)
+            middle, spread = np.nanmedian(means, axis=1), np.nanstd(means, axis=1)
+        return np.asarray(np.maximum(np.minimum(middle, np.maximum(8 * spread, middle / 10)), 1e-9))
 
-    def noise(self, runs: NDArray[np.intp]) -> Floats:
-        """The variance of one loss, for every arm of some runs: shape (runs, arms)."""
-        shape = (self.runs, self.n_arms)
-        size = self.scale(runs)[:, None]
+    def noise(self, runs: NDArray[np.intp], scale: Floats) -> Floats:
+        """The variance of one loss, for every arm of some runs of that scale: shape (runs, arms)."""
+        shape, size = (self.runs, self.n_arms), scale[:, None]
         extra = np.maximum(self.pulls.reshape(shape)[runs] - 2, 0)
         weights = self.weights.reshape(shape)[runs]
         own = np.where(weights > 0, self.squares.reshape(shape)[runs] / np.maximum(weights, 1), 0.0)
