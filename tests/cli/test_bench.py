@@ -39,7 +39,7 @@ def test_table_csv_plot_and_json_agree(tmp_path: Path) -> None:
 def test_in_model_needs_no_data(tmp_path: Path) -> None:
     done = run("bench", "in-model", "--rows", "gap 0.08, T = 1,000", "--replicates", "5", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert len(json.loads(done.stdout)) == 14
+    assert len(json.loads(done.stdout)) == 13
 
 
 @pytest.mark.parametrize(

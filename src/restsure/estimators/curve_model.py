@@ -22,6 +22,9 @@ class CurveStates(ABC):
     def update(self, cells: Cells, losses: Floats) -> None:
         """The next losses of each cell: shape (number of cells, block)."""
 
+    def refresh(self, runs: NDArray[np.intp]) -> None:  # noqa: B027  # most models have nothing to do here
+        """Take stock before a decision of these runs: what is costly, or would depend on how losses come in, happens here."""
+
     @abstractmethod
     def predict(self, cells: Cells, pulls: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of each cell's loss after ``pulls`` pulls; infinite spread where nothing is known."""

@@ -51,15 +51,20 @@ class LogTrendStates(CurveStates):
         self.noise, self.scale = np.full(cells, np.nan), np.full(cells, np.nan)  # with which they were started
 
     def update(self, cells: Cells, losses: Floats) -> None:
-        flat = np.arange(len(self.done)) if isinstance(cells, slice) else cells
-        self.roughness.update(flat, losses)
-        touched = np.unique(flat // self.n_arms)
-        arms = (touched[:, None] * self.n_arms + np.arange(self.n_arms)).reshape(-1)
+        self.roughness.update(np.arange(len(self.done)) if isinstance(cells, slice) else cells, losses)
+
+    def refresh(self, runs: NDArray[np.intp]) -> None:
+        """Start filters again whose scale or noise has moved, and run all over the losses they have not seen.
+
+        Only here, at a decision, so that neither the blocks in which losses are told nor a look in between changes anything.
+        """
+        arms = (runs[:, None] * self.n_arms + np.arange(self.n_arms)).reshape(-1)
         arms = arms[self.roughness.pulls[arms] > 0]
-        scale = self.roughness.scale(touched)
-        noise = self.roughness.noise(touched, scale)
-        row = np.searchsorted(touched, arms // self.n_arms)
-        scale, noise = scale[row], noise[row, arms % self.n_arms]
+        row, column = np.divmod(arms, self.n_arms)
+        row = np.searchsorted(runs, row)
+        scale = self.roughness.scale(runs)
+        noise = self.roughness.noise(runs, scale)[row, column]
+        scale = scale[row]
         with np.errstate(invalid="ignore"):
             moved = np.maximum(_ratio(scale, self.scale[arms]), _ratio(noise, self.noise[arms]))
             stale = ~(moved <= STALE)
@@ -110,7 +115,8 @@ class LogTrendStates(CurveStates):
         weight /= weight.sum(axis=1, keepdims=True)
         mixed = (weight * mean).sum(axis=1)
         spread = (weight * (variance + (mean - mixed[:, None]) ** 2)).sum(axis=1)
-        return np.where(known, mixed, np.inf), np.where(known, np.sqrt(np.maximum(spread, 0.0)), np.inf)
+        untold = self.roughness.mean(cells)  # before the first decision: no filter has run
+        return np.where(known, mixed, untold), np.where(known, np.sqrt(np.maximum(spread, 0.0)), np.inf)
 
 
 def _ratio(new: Floats, old: Floats) -> Floats:

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from restsure.estimators.base import Cells
+
 Floats = NDArray[np.float64]
 
 POOLED = 20.0  # what the noise of all arms weighs against an arm's own, in second differences
@@ -45,11 +47,18 @@ class Roughness:
         earlier: Floats = self.losses[cells[:, None], np.maximum(columns - back, 0)]
         return earlier
 
+    def mean(self, cells: Cells) -> Floats:
+        """Mean of all losses; infinite before the first."""
+        pulls = self.pulls[cells]
+        return np.where(pulls > 0, self.total[cells] / np.maximum(pulls, 1), np.inf)
+
     def scale(self, runs: NDArray[np.intp]) -> Floats:
         """``L`` of some runs, over the arms that have been pulled."""
         shape = (self.runs, self.n_arms)
         pulls = self.pulls.reshape(shape)[runs]
         means = self.total.reshape(shape)[runs] / np.maximum(pulls, 1)
+        if not pulls.any(axis=1).all():
+            return np.full(len(runs), 1e-9)
         if (pulls > 0).all():
             middle, spread = np.median(means, axis=1), np.std(means, axis=1)
         else:

@@ -57,6 +57,8 @@ class HorizonLCB(Policy):
 class HorizonLCBPlay(PeerPlay):
     """Many games of optimism at the reach."""
 
+    in_step = False
+
     def __init__(self, policy: HorizonLCB, n_arms: int, horizon: int, runs: int, *, log: bool = False):
         super().__init__(n_arms, horizon, runs, log=log)
         self.width, self.floor = WIDTH * policy.patience, policy.floor
@@ -87,6 +89,7 @@ class HorizonLCBPlay(PeerPlay):
 
     def decide(self, rows: Rows) -> None:
         rows = rows[~self.failed[rows].all(axis=1)]
+        self.curves.refresh(rows)
         left = self.horizon - self.spent(rows)
         ended = left == 0
         if ended.any():

@@ -19,6 +19,9 @@ class Play(ABC):
     any order (Fact 1 of the paper).
     """
 
+    in_step = True
+    """Whether all runs must be decided together; if not, those that have spent least are, which can be far less work."""
+
     def __init__(self, n_arms: int, horizon: int, runs: int, *, log: bool = False):
         self.n_arms, self.horizon, self.runs = n_arms, horizon, runs
         self.pulls = np.zeros((runs, n_arms), dtype=np.int64)

@@ -19,6 +19,7 @@ from restsure.simulation.tape import Tape, tape_for
 
 _MOST_CELLS = 2**16  # arms of all runs played together: enough to hide Python's overhead, little enough for the cache
 _MOST_LOSSES = 2**26  # losses that policies with a memory may hold at once (half a gigabyte)
+_ABREAST = 1.05  # runs that may differ: those within 5 % of the one that has spent least go on, the others wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,9 @@ def play_out(play: Play, tape: Tape, report: Callable[[int], None] | None = None
     """Advance all runs of a play, decision by decision, until each is done."""
     everyone, told = np.arange(play.runs), 0
     while (rows := everyone[~play.done]).size:
+        if not play.in_step:
+            spent = play.spent(rows)
+            rows = rows[spent <= _ABREAST * spent.min()]
         play.decide(rows)
         told += _make_pulls(play, tape)
         if report:

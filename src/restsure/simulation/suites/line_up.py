@@ -82,19 +82,18 @@ LINE_UP: dict[str, Entry] = {
 DEFAULTS: dict[str, tuple[str, ...]] = {
     "in-model": (
         *("round-robin", "explore-10", "explore-30", "explore-50", "halving", "halving-3", "sr", "r-sr"),
-        *("rest-sure-published", "rest-sure", "rest-sure-exact", "horizon", "horizon-power-law"),
-        "horizon-known",
+        *("rest-sure-published", "rest-sure", "rest-sure-exact", "horizon-power-law", "horizon-known"),
     ),
     "rising": (
         *("round-robin", "rr-sw-published", "rr-sw", "ucb-e-oracle", "r-ucbe-published", "r-ucbe", "sr"),
-        *("r-sr-published", "r-sr", "halving", "explore-50", "rest-sure", "horizon-power-law", "horizon"),
+        *("r-sr-published", "r-sr", "halving", "explore-50", "rest-sure", "horizon-power-law"),
     ),
     "curves": (
         *("round-robin", "explore-10", "explore-30", "explore-50", "halving", "halving-3", "sr", "r-sr"),
         *("r-ucbe", "rising-elimination", "rest-sure", "horizon-power-law", "horizon"),
     ),
 }
-"""Who plays when nobody is named."""
+"""Who plays when nobody is named. ``horizon`` is slow at long horizons: name it there."""
 
 
 def _sigma_or_half(arms: Arms) -> float:
