@@ -68,7 +68,7 @@ def test_a_row_that_is_the_same_in_every_run_is_played_once() -> None:
 
 
 def test_unknown_policy_is_named() -> None:
-    with pytest.raises(rs.InvalidParameter, match="policies='best': must be one of 'round-robin'"):
+    with pytest.raises(rs.InvalidParameter, match="policies='best': must be one of 'horizon', 'round-robin'"):
         entries(["best"])
 
 
