@@ -13,6 +13,7 @@ from restsure.policies.indexed import IndexedPlay
 from restsure.policies.peer import Floats, Rows
 from restsure.policies.policy import Policy
 from restsure.policies.ucbe import checked_gaps
+from restsure.policies.windows import PULLS, WIDTH, projected
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,9 @@ class RisingUCBEPlay(IndexedPlay):
         return np.asarray(rising_ucbe_exploration(gaps, self.horizon, sigma=policy.sigma, eps=policy.eps, b=policy.b))
 
     def learn(self, cells: Cells, losses: Floats) -> None:
-        super().learn(cells, losses)
-        n, h = self.windows.counts(cells)
-        self.projected[cells] = self.windows.projection(cells, self.horizon)
+        state = self.windows.update(cells, losses)
+        n, h = state[PULLS], state[WIDTH]
+        self.projected[cells] = projected(state, self.horizon)
         scale = self.policy.sigma * math.sqrt(self.policy.factor)
         self.bonus[cells] = scale * (self.horizon - n + h - 1) * np.maximum(h, 1) ** -1.5
 

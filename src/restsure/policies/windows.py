@@ -9,7 +9,7 @@ from restsure.estimators import Cells
 
 Floats = NDArray[np.float64]
 
-_PULLS, _WIDTH, _TOTAL, _NOW, _BEFORE, _NOW_AT, _BEFORE_AT = range(7)
+PULLS, WIDTH, TOTAL, NOW, BEFORE, NOW_AT, BEFORE_AT = range(7)  # rows of the state
 
 
 class TrendWindows:
@@ -29,15 +29,16 @@ class TrendWindows:
         self.losses = np.empty((cells, 16))
         self.state = np.zeros((cells, 8))
 
-    def update(self, cells: Cells, losses: Floats) -> None:
-        """The next losses of each cell: shape (number of cells, block)."""
+    def update(self, cells: Cells, losses: Floats) -> Floats:
+        """The next losses of each cell: shape (number of cells, block). Returns their state, a column a cell."""
         rows = np.arange(len(self.state)) if isinstance(cells, slice) else cells
         for column in losses.T:
-            self._add(rows, column)
+            state = self._add(rows, column)
+        return state
 
-    def _add(self, rows: NDArray[np.intp], loss: Floats) -> None:
+    def _add(self, rows: NDArray[np.intp], loss: Floats) -> Floats:
         state = self.state[rows].T.copy()
-        n = state[_PULLS] + 1
+        n = state[PULLS] + 1
         h = np.floor(self.eps * n)
         last, wide = n.astype(np.intp) - 1, h.astype(np.intp)
         if int(last.max()) >= self.losses.shape[1]:
@@ -45,41 +46,46 @@ class TrendWindows:
         flat, newest = self.losses.reshape(-1), rows * self.losses.shape[1] + last
         flat[newest] = loss
         # A window that stays as wide drops its oldest loss; one that grows takes one in on either side.
-        grown = h > state[_WIDTH]
+        grown = h > state[WIDTH]
         leaving = np.where(grown, 0.0, flat[newest - wide])
         entering = flat[newest - 2 * wide + grown]
         before = (n - h) * entering
-        state[_PULLS], state[_WIDTH] = n, h
-        state[_TOTAL] += loss
-        state[_NOW] += loss - leaving
-        state[_BEFORE] += np.where(grown, entering, leaving - entering)
-        state[_NOW_AT] += n * loss - (n - h) * leaving
-        state[_BEFORE_AT] += np.where(grown, before + state[_BEFORE], n * leaving - before)
+        state[PULLS], state[WIDTH] = n, h
+        state[TOTAL] += loss
+        state[NOW] += loss - leaving
+        state[BEFORE] += np.where(grown, entering, leaving - entering)
+        state[NOW_AT] += n * loss - (n - h) * leaving
+        state[BEFORE_AT] += np.where(grown, before + state[BEFORE], n * leaving - before)
         self.state[rows] = state.T
+        return state
 
     def counts(self, cells: Cells) -> tuple[Floats, Floats]:
         """Losses seen, and the width of the window."""
-        return self.state[cells, _PULLS], self.state[cells, _WIDTH]
+        return self.state[cells, PULLS], self.state[cells, WIDTH]
 
     def total_mean(self, cells: Cells) -> Floats:
         """Mean of all losses; infinite before the first."""
-        return divided(self.state[cells, _TOTAL], self.state[cells, _PULLS])
+        return divided(self.state[cells, TOTAL], self.state[cells, PULLS])
 
     def mean(self, cells: Cells) -> Floats:
         """Mean of the last window; of all losses while the window is empty; infinite before the first loss."""
         n, h = self.counts(cells)
-        sums = np.where(h > 0, self.state[cells, _NOW], self.state[cells, _TOTAL])
+        sums = np.where(h > 0, self.state[cells, NOW], self.state[cells, TOTAL])
         return divided(sums, np.where(h > 0, h, n))
 
     def projection(self, cells: Cells, pulls: Any) -> Floats:
         """Where the last trend leads after ``pulls`` pulls; the mean so far while the window is empty."""
-        state = self.state[cells]
-        h = state[:, _WIDTH]
-        width = np.maximum(h, 1)
-        drift = (pulls * (state[:, _NOW] - state[:, _BEFORE]) - (state[:, _NOW_AT] - state[:, _BEFORE_AT])) / width
-        projected = (state[:, _NOW] + drift) / width
-        empty = h == 0
-        return np.where(empty, divided(state[:, _TOTAL], state[:, _PULLS]), projected) if empty.any() else projected
+        return projected(self.state[cells].T, pulls)
+
+
+def projected(state: Floats, pulls: Any) -> Floats:
+    """:meth:`TrendWindows.projection` from the state itself, a column a cell."""
+    h = state[WIDTH]
+    width = np.maximum(h, 1)
+    drift = (pulls * (state[NOW] - state[BEFORE]) - (state[NOW_AT] - state[BEFORE_AT])) / width
+    trend = (state[NOW] + drift) / width
+    empty = h == 0
+    return np.where(empty, divided(state[TOTAL], state[PULLS]), trend) if empty.any() else trend
 
 
 def divided(sums: Any, counts: Any) -> Floats:
