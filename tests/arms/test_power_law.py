@@ -26,3 +26,12 @@ def test_parameters_are_copied() -> None:
 
 def test_repr_can_be_read() -> None:
     assert repr(rs.PowerLawArms([1.0], [0.1])) == "PowerLawArms([1.0], [0.1], rho=0.5, noise=Gaussian(sigma=0.1))"
+
+
+def test_function_arms_at_any_pulls() -> None:
+    """Stretches of pulls are kept: two that begin and end alike must not be taken for each other."""
+    arms = rs.FunctionArms([lambda s: 1 / s, lambda s: 2 / s])
+    for pulls in ([1, 2, 3, 4], [1, 3, 2, 4], [1, 2, 3, 4], [2, 2, 2, 2]):
+        got = arms.mean(0, np.array([[0], [1], [0]]), np.array([pulls]))
+        np.testing.assert_allclose(got, np.array([[1], [2], [1]]) / np.array([pulls]))
+    assert len(rs.FunctionArms([lambda s: 0.5]).mean(0, np.array([[0]]), np.array([[1, 2]]))[0]) == 2

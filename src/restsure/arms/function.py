@@ -36,15 +36,24 @@ class FunctionArms(Arms):
             checks.instance("noise", noise, Noise)
         self.noise = noise
         self.n_arms = len(self.curves)
+        self._kept: dict[bytes, NDArray[np.float64]] = {}
 
     def mean(self, run: ArrayLike, arm: ArrayLike, pull: ArrayLike) -> NDArray[np.float64]:
         pull = np.asarray(pull, dtype=np.float64)
-        if pull.ndim == 2 and len(pull) == 1 and np.size(arm) > self.n_arms:  # many arms in step: each curve once
-            values = np.stack([np.broadcast_to(curve(pull[0]), pull.shape[1:]) for curve in self.curves])
-            return np.asarray(values[np.asarray(arm)[:, 0]])
+        if pull.ndim == 2 and len(pull) == 1 and np.ndim(arm) == 2:  # arms in step
+            return np.asarray(self._stretch(pull[0])[np.asarray(arm)[:, 0]])
         arms, pulls = np.broadcast_arrays(np.asarray(arm), pull)
         means = np.empty(pulls.shape)
         for index in np.unique(arms).tolist():
             here = arms == index
             means[here] = self.curves[index](pulls[here])
         return means
+
+    def _stretch(self, pulls: NDArray[np.float64]) -> NDArray[np.float64]:
+        """All curves at some pulls; runs ask for the same few stretches again and again, so they are kept."""
+        key = pulls.tobytes()
+        if key not in self._kept:
+            if len(self._kept) >= 64:
+                self._kept.clear()
+            self._kept[key] = np.stack([np.broadcast_to(curve(pulls), pulls.shape) for curve in self.curves])
+        return self._kept[key]
