@@ -17,7 +17,7 @@ check: $(VENV)/.test  ## style, types, and the one-way flow of the rooms
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.test  ## the figures in docs/benchmarks.md
+bench: $(VENV)/.test  ## the speed figures in docs/benchmarks.md
 	$(BIN)/python benchmarks/speed.py
 
 clean:

@@ -69,10 +69,7 @@ class HorizonLCBPlay(PeerPlay):
         self.curves.update(cells, losses - self.floor if self.floor else losses)
 
     def _predict(self, rows: Rows, pulls: Floats) -> tuple[Floats, Floats]:
-        cells: Cells = slice(None)
-        if rows.size != self.runs:
-            cells = (rows[:, None] * self.n_arms + np.arange(self.n_arms)).reshape(-1)
-        mean, sd = self.curves.predict(cells, np.maximum(pulls, 1.0).reshape(-1))
+        mean, sd = self.curves.predict(self.cells_of(rows), np.maximum(pulls, 1.0).reshape(-1))
         return mean.reshape(pulls.shape) + self.floor, sd.reshape(pulls.shape)
 
     def standing(self, rows: Rows) -> Floats:

@@ -52,12 +52,6 @@ class IndexedPlay(PeerPlay, ABC):
         fits = np.cumsum(coldest, axis=1) <= (self.horizon - made)[:, None]
         self.wanted[rows] = coldest & fits
 
-    def cells_of(self, rows: Rows) -> Cells:
-        """The cells of some runs, all arms."""
-        if rows.size == self.runs:
-            return slice(None)
-        return np.asarray((rows[:, None] * self.n_arms + np.arange(self.n_arms)).reshape(-1))
-
     def table(self, values: Floats) -> Floats:
         """One row a run."""
         return values.reshape(-1, self.n_arms)

@@ -107,10 +107,9 @@ class PhasesPlay(PeerPlay):
         rank = np.empty_like(order)
         np.put_along_axis(rank, order, np.arange(self.n_arms)[None, :], axis=1)
         kept = active & (rank < self.schedule[k].survivors)
-        for row, out in zip(rows.tolist(), active & ~kept, strict=True):
-            if self.log is not None:
-                dropped = np.flatnonzero(out)
-                self.note(np.full(len(dropped), row), dropped, f"phase {k + 1}: not among the best")
+        if self.log is not None:
+            where, dropped = np.nonzero(active & ~kept)
+            self.note(rows[where], dropped, f"phase {k + 1}: not among the best")
         self.active[rows] = kept
 
     def fail(self, run: int, arm: int) -> None:

@@ -46,6 +46,12 @@ class Play(ABC):
         """The same rows, as a slice where they are all of them: no copy is made then."""
         return slice(None) if isinstance(rows, np.ndarray) and rows.size == self.runs else rows
 
+    def cells_of(self, rows: NDArray[np.intp]) -> Cells:
+        """The cells of some runs, all arms of each."""
+        if rows.size == self.runs:
+            return slice(None)
+        return np.asarray((rows[:, None] * self.n_arms + np.arange(self.n_arms)).reshape(-1))
+
     def observe(self, cells: Cells, losses: NDArray[np.float64]) -> None:
         """The next losses of each cell (run times n_arms plus arm): shape (number of cells, block)."""
         self.skip(cells, losses.shape[1])

@@ -177,10 +177,7 @@ class RoundsPlay(Play, ABC):
         self.done[rows] = left == 0
 
     def _standing(self, rows: Rows) -> Standing:
-        pick = self.pick(rows)
-        cells: Any = (
-            slice(None) if isinstance(pick, slice) else (rows[:, None] * self.n_arms + np.arange(self.n_arms)).ravel()
-        )
+        pick, cells = self.pick(rows), self.cells_of(rows)
         alpha, beta = (part.reshape(-1, self.n_arms) for part in self.curves.coefficients(cells))
         active = self.active[pick]
         size, spent = active.sum(axis=1), self.spent(pick)
@@ -245,8 +242,7 @@ class RoundsPlay(Play, ABC):
         self.done[rows[lost]] = True
         rows, allowed = rows[~lost], allowed[~lost]
         pulls = self.pulls[rows]
-        cells = (rows[:, None] * self.n_arms + np.arange(self.n_arms)).ravel()
-        alpha, beta = (part.reshape(pulls.shape) for part in self.curves.coefficients(cells))
+        alpha, beta = (part.reshape(pulls.shape) for part in self.curves.coefficients(self.cells_of(rows)))
         reaches = reach(pulls, self.spent(rows)[:, None], self.horizon)
         at_reach = alpha * np.maximum(reaches, 1.0) ** -self.rho + beta
         losses = np.where(pulls > 0, at_reach, 1e300)

@@ -65,10 +65,7 @@ def simulate(
     replicates = checks.whole("replicates", replicates, at_least=1)
     seed = checks.whole("seed", seed, at_least=0)
     n_jobs = checks.whole("n_jobs", n_jobs, at_least=1)
-    if arms.instances is not None and arms.instances < replicates:
-        raise InvalidParameter(f"replicates={replicates}: must be at most the {arms.instances} instances of the arms")
-    if arms.longest is not None and horizon > arms.longest:
-        raise InvalidParameter(f"horizon={horizon}: must be at most {arms.longest}, the length of the table")
+    check_room(arms, horizon, replicates)
     tasks = [_Task(policy, arms, horizon, runs, seed) for runs in _chunks(policy, arms, horizon, replicates, n_jobs)]
     parts = list[Simulation]()
     if n_jobs == 1:
@@ -81,6 +78,14 @@ def simulate(
             if progress:
                 progress(sum(len(done.arm) for done in parts) * horizon, replicates * horizon)
     return Simulation(*(np.concatenate([getattr(part, name) for part in parts]) for name in Simulation.__slots__))
+
+
+def check_room(arms: Arms, horizon: int, replicates: int) -> None:
+    """Enough instances for the runs, and curves that are long enough."""
+    if arms.instances is not None and arms.instances < replicates:
+        raise InvalidParameter(f"replicates={replicates}: must be at most the {arms.instances} instances of the arms")
+    if arms.longest is not None and horizon > arms.longest:
+        raise InvalidParameter(f"horizon={horizon}: must be at most {arms.longest}, the length of the table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,7 @@ class _Task:
 def _play_task(task: _Task, report: Callable[[int], None] | None = None) -> Simulation:
     play = task.policy.play(task.arms.n_arms, task.horizon, len(task.runs))
     play_out(play, tape_for(task.arms, task.runs, task.seed, task.horizon), report)
-    return _score(play, task.arms, task.runs, task.horizon)
+    return score(play.choice, play.pulls, task.arms, task.runs, task.horizon)
 
 
 def _chunks(policy: Policy, arms: Arms, horizon: int, replicates: int, n_jobs: int) -> list[NDArray[np.intp]]:
@@ -159,11 +164,13 @@ def _part_of(progress: Callable[[int, int], None], before: int, total: int) -> C
     return lambda done: progress(before + done, total)
 
 
-def _score(play: Play, arms: Arms, runs: NDArray[np.intp], horizon: int) -> Simulation:
+def score(
+    returned: NDArray[np.intp], arm_pulls: NDArray[np.int64], arms: Arms, runs: NDArray[np.intp], horizon: int
+) -> Simulation:
+    """Judge the arms that were returned, with the pulls all arms have had: a row a run."""
     rows = np.arange(len(runs))
-    pulls = play.pulls[rows, play.choice]
+    pulls = arm_pulls[rows, returned]
     at_horizon = arms.means(runs, horizon)
-    regret = pseudo_regret(arms.mean(runs, play.choice, pulls), at_horizon)
-    best = at_horizon.argmin(axis=1)
-    wrong = at_horizon[rows, play.choice] > at_horizon[rows, best]
-    return Simulation(regret, play.choice.copy(), pulls, wrong, play.pulls.copy())
+    regret = pseudo_regret(arms.mean(runs, returned, pulls), at_horizon)
+    wrong = at_horizon[rows, returned] > at_horizon.min(axis=1)
+    return Simulation(regret, returned.copy(), pulls, wrong, arm_pulls.copy())
