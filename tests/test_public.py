@@ -6,7 +6,7 @@ import sys
 import restsure as rs
 
 PUBLIC = """
-    UCBE Bernoulli BetaNoise CurveFit Decision ExploreThenCommit FixedExploration FunctionArms Game Gaussian
+    UCBE Bernoulli BetaNoise CurveBank CurveFit Decision ExploreThenCommit FixedExploration FunctionArms Game Gaussian
     HorizonLCB InvalidLoss InvalidParameter LeastSquares LogTrend MissingExtra NoArmLeft OutOfTurn Policy PowerLaw
     PowerLawArms Pull Recommendation RestSure RestSureError RisingElimination RisingSuccessiveRejects RisingUCB
     RisingUCBE RoundNoise RoundRobin Simulation SuccessiveHalving SuccessiveRejects TableArms TwoWindow WrongType

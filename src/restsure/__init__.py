@@ -11,7 +11,7 @@ from restsure.errors import (
     RestSureError,
     WrongType,
 )
-from restsure.estimators import CurveFit, LeastSquares, LogTrend, PowerLaw, TwoWindow, fit_curve
+from restsure.estimators import CurveBank, CurveFit, LeastSquares, LogTrend, PowerLaw, TwoWindow, fit_curve
 from restsure.policies import (
     UCBE,
     ExploreThenCommit,
@@ -37,6 +37,7 @@ __all__ = [
     "UCBE",
     "Bernoulli",
     "BetaNoise",
+    "CurveBank",
     "CurveFit",
     "Decision",
     "ExploreThenCommit",

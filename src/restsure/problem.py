@@ -41,9 +41,9 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One line of a game's log: which rule fired after ``spent`` pulls, on whom, against whom, by which numbers."""
+    """One line of a game's log: which rule fired after ``spent`` pulls (or their cost), on whom, against whom, and why."""
 
-    spent: int
+    spent: float
     rule: str
     arm: int
     rival: int | None = None
@@ -52,7 +52,7 @@ class Decision:
     def __str__(self) -> str:
         rival = "" if self.rival is None else f" against arm {self.rival}"
         numbers = ", ".join(f"{name} {value:.6g}" for name, value in self.numbers.items())
-        return f"after {self.spent} pulls: arm {self.arm}{rival}: {self.rule}" + (f" ({numbers})" if numbers else "")
+        return f"after {self.spent:g} pulls: arm {self.arm}{rival}: {self.rule}" + (f" ({numbers})" if numbers else "")
 
 
 def reach(pulls: Any, spent: Any, horizon: int) -> Any:

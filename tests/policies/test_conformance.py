@@ -20,6 +20,8 @@ POLICIES: list[rs.Policy] = [
     rs.HorizonLCB(floor=-0.2, patience=0.5),
     rs.HorizonLCB(rs.PowerLaw(0.5)),
     rs.HorizonLCB(rs.PowerLaw(0.5, sigma=0.02), patience=2),
+    rs.HorizonLCB(rs.PowerLaw(0.5, sigma=0.02), certified=True, delta=0.1),
+    rs.HorizonLCB(rs.CurveBank(), patience=2),
     rs.RoundRobin(),
     rs.RoundRobin(eps=0.25),
     rs.FixedExploration(0.1),

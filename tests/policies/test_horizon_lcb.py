@@ -16,7 +16,7 @@ def plain(table, horizon: int, rho: float, sigma: float, patience: float) -> tup
     k = len(table)
     pulls = [1 if 2 * k > horizon / 2 else 2] * k
 
-    def curve(i: int, m: int) -> tuple[float, float]:
+    def curve(i: int, m: float) -> tuple[float, float]:
         if pulls[i] < 2:
             return table[i][0], math.inf
         alpha, beta = reference.least_squares(table[i][: pulls[i]], rho)
@@ -25,11 +25,11 @@ def plain(table, horizon: int, rho: float, sigma: float, patience: float) -> tup
     while (left := horizon - sum(pulls)) > 0:
         index = []
         for i in range(k):
-            mean, sd = curve(i, pulls[i] + left)
-            width = patience * 0.9 * math.sqrt(2 * math.log(1 + left / (k * pulls[i])))
+            mean, sd = curve(i, pulls[i] + min(1, 4 / k) * left)
+            width = patience * math.sqrt(2 * math.log(1 + left / (k * pulls[i])))
             index.append(mean - width * sd if math.isfinite(sd) else -1e300 / (1 + pulls[i]))
         arm = index.index(min(index))
-        pulls[arm] += min(left, max(1, int(0.05 * pulls[arm])))
+        pulls[arm] += min(left, max(1, pulls[arm] // 20))
     now = [curve(i, pulls[i])[0] for i in range(k)]
     return pulls, now.index(min(now))
 
@@ -49,9 +49,9 @@ def test_same_as_the_plain_rule() -> None:
             assert out.arm[run] == answer
 
 
-@pytest.mark.parametrize(("noise", "share"), [("Gaussian .1", 1 / 10), ("Bernoulli", 1 / 3)])
+@pytest.mark.parametrize(("noise", "share"), [("Gaussian .1", 1 / 10), ("Bernoulli", 1 / 4)])
 def test_far_ahead_of_halving_in_the_model(noise: str, share: float) -> None:
-    """Crossing arms, K = 8, T = 1e4, 200 runs: a fifteenth or less of halving's regret, a fifth with Bernoulli losses."""
+    """Crossing arms, K = 8, T = 1e4, 200 runs: measured are 1/18 of halving's regret, 1/8 with Bernoulli losses."""
     row = next(row for row in in_model() if row.name == f"crossing, K = 8, T = 10,000, {noise}")
     arms = row.make(200, 7)
     sigma = 0.1 if noise.startswith("Gaussian") else 0.5
@@ -72,6 +72,21 @@ def test_interval_is_not_certified_and_says_so() -> None:
     [
         (lambda: rs.HorizonLCB(0.5), "curve=0.5: must be of kind CurveModel"),
         (lambda: rs.HorizonLCB(rs.PowerLaw(), patience=-1), "patience=-1: must be at least 0"),
+        (
+            lambda: rs.HorizonLCB(certified=True),
+            "curve=LogTrend.*: must be a PowerLaw with a known sigma when certified",
+        ),
+        (lambda: rs.HorizonLCB(rs.PowerLaw(0.5), certified=True), "must be a PowerLaw with a known sigma"),
+        (lambda: rs.HorizonLCB(delta=0.1), "delta=0.1: must be None unless certified=True"),
+        (lambda: rs.HorizonLCB(rs.PowerLaw(0.5, 0.1), certified=True, delta=1), "delta=1: must be above 0 and below 1"),
+        (lambda: rs.HorizonLCB().start(2, 10, costs=[1, 2, 3]), "costs: must be 2 numbers, one for each arm"),
+        (lambda: rs.HorizonLCB().start(2, 10, costs=[1, 0]), "costs=.*: must be above 0"),
+        (lambda: rs.HorizonLCB().start(2, 1.5, costs=[1, 1]), "horizon=1.5: must be at least 2"),
+        (lambda: rs.HorizonLCB().start(2, 0, costs=[1, 1]), "horizon=0: must be above 0"),
+        (lambda: rs.HorizonLCB().start(2, 10, max_pulls=[0, 5]), "max_pulls=.*: must be whole numbers of at least 1"),
+        (lambda: rs.HorizonLCB().start(2, 10, max_pulls=[2.5, 5]), "max_pulls=.*: must be whole numbers of at least 1"),
+        (lambda: rs.HorizonLCB().start(2, 1, max_pulls=[2, 5]), "horizon=1: must be at least 2"),
+        (lambda: rs.RoundRobin().start(2, 10, costs=[1, 1]), "costs=.*: must be None for RoundRobin"),
         (lambda: rs.PowerLaw(0), "rho=0: must be above 0"),
         (lambda: rs.PowerLaw(0.5, sigma=0), "sigma=0: must be above 0"),
     ],

@@ -52,28 +52,37 @@ class SelfNormalized(Bound):
             )
 
     def radius(self, design: Design, x: Any, claim: Claim, residuals: Residuals | None = None) -> Any:
-        noise, bias, information = self._terms(design, x)
-        return noise * self.sigma * math.sqrt(2 * math.log(claim.n_arms / claim.delta) + information) + bias
+        noise, bias, information = self._terms(self._gram(design), design.ridge, x)
+        return noise * self.sigma * np.sqrt(2 * math.log(claim.n_arms / claim.delta) + information) + bias
+
+    def radii(self, gram: tuple[Any, Any, Any], x: Any, claim: Claim) -> Any:
+        """The radius of plain least squares for many arms at once, each with its own ``sum phi phi^T`` (arrays)."""
+        noise, _, information = self._terms(gram, 0.0, x)
+        return noise * self.sigma * np.sqrt(2 * math.log(claim.n_arms / claim.delta) + information)
 
     def gap(self, design: Design, x: Any, claim: Claim, residuals: Residuals | None = None) -> Any:
-        noise, bias, information = self._terms(design, x)
+        noise, bias, information = self._terms(self._gram(design), design.ridge, x)
         pairs = max(claim.n_arms * (claim.n_arms - 1) / 2, 1)
-        stacked = math.sqrt(2 * math.log(pairs / claim.delta) + 2 * information)
+        stacked = np.sqrt(2 * math.log(pairs / claim.delta) + 2 * information)
         return math.sqrt(2) * noise * self.sigma * stacked + 2 * bias
 
-    def _terms(self, design: Design, x: Any) -> tuple[Any, Any, float]:
-        """``||phi||_{W^-1 V W^-1}``, ``sqrt(ridge (U^2+1)) ||phi||_{W^-1}`` and ``log(det V / lambda^2)``."""
+    @staticmethod
+    def _gram(design: Design) -> tuple[float, float, float]:
         if design.gram is None:
             raise InvalidParameter("design: must come from LeastSquares for SelfNormalized")
-        if design.ridge == 0 and design.pulls < 2:
-            return np.full_like(x, np.inf, dtype=np.float64)[()], 0.0, 0.0
-        (g00, g01, g11), lam, ridge = design.gram, self.ridge, design.ridge
+        return design.gram
+
+    def _terms(self, gram: tuple[Any, Any, Any], ridge: float, x: Any) -> tuple[Any, Any, Any]:
+        """``||phi||_{W^-1 V W^-1}``, ``sqrt(ridge (U^2+1)) ||phi||_{W^-1}`` and ``log(det V / lambda^2)``."""
+        (g00, g01, g11), lam = gram, self.ridge
         det_v = (g00 + lam) * (g11 + lam) - g01**2
         det_w = (g00 + ridge) * (g11 + ridge) - g01**2
+        solvable = (ridge > 0) | (np.asarray(g11) > 1)  # g11 counts the losses
+        det_w = np.where(solvable, det_w, 1.0)
         w = ((g11 + ridge) / det_w, -g01 / det_w, (g00 + ridge) / det_w)  # W^-1
         # W^-1 V W^-1 = W^-1 + (lambda - ridge) W^-2
         square = (w[0] ** 2 + w[1] ** 2, w[1] * (w[0] + w[2]), w[1] ** 2 + w[2] ** 2)
         middle = tuple(one + (lam - ridge) * two for one, two in zip(w, square, strict=True))
-        noise = quadratic_norm((middle[0], middle[1], middle[2]), x)
+        noise = np.where(solvable, quadratic_norm((middle[0], middle[1], middle[2]), x), np.inf)
         bias = math.sqrt(ridge * (self.alpha_max**2 + 1)) * quadratic_norm(w, x)
-        return noise, bias, math.log(det_v / lam**2)
+        return noise[()], bias, np.log(det_v / lam**2)

@@ -1,7 +1,8 @@
 """Losses in, curve out."""
 
 from restsure.estimators.base import Cells, Curves, Design, Estimator, Residuals, quadratic_norm
-from restsure.estimators.curve_model import CurveModel, CurveStates, PowerLaw
+from restsure.estimators.curve_bank import CurveBank
+from restsure.estimators.curve_model import CurveModel, CurveStates, PowerLaw, PowerLawStates
 from restsure.estimators.fit import CurveFit, fit_curve
 from restsure.estimators.least_squares import LeastSquares
 from restsure.estimators.log_trend import LogTrend
@@ -9,6 +10,7 @@ from restsure.estimators.two_window import TwoWindow
 
 __all__ = [
     "Cells",
+    "CurveBank",
     "CurveFit",
     "CurveModel",
     "CurveStates",
@@ -18,6 +20,7 @@ __all__ = [
     "LeastSquares",
     "LogTrend",
     "PowerLaw",
+    "PowerLawStates",
     "Residuals",
     "TwoWindow",
     "fit_curve",

@@ -15,6 +15,11 @@ from restsure.estimators.moments import Moments
 Floats = NDArray[np.float64]
 
 
+def cells_of(runs: NDArray[np.intp], n_arms: int) -> NDArray[np.intp]:
+    """All arms of some runs."""
+    return np.asarray((runs[:, None] * n_arms + np.arange(n_arms)).reshape(-1))
+
+
 class CurveStates(ABC):
     """Many curves at once: update them with blocks of losses, predict them at any pull count."""
 
@@ -22,12 +27,24 @@ class CurveStates(ABC):
     def update(self, cells: Cells, losses: Floats) -> None:
         """The next losses of each cell: shape (number of cells, block)."""
 
-    def refresh(self, runs: NDArray[np.intp]) -> None:  # noqa: B027  # most models have nothing to do here
-        """Take stock before a decision of these runs: what is costly, or would depend on how losses come in, happens here."""
+    @abstractmethod
+    def refresh(self, runs: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Take stock before a decision of these runs: what is costly, or would depend on how losses come in, happens here.
+
+        Returns the cells whose predictions are not what they were at the last time.
+        """
 
     @abstractmethod
     def predict(self, cells: Cells, pulls: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of each cell's loss after ``pulls`` pulls; infinite spread where nothing is known."""
+
+    @abstractmethod
+    def bound(self, cells: Cells, near: Floats, far: Floats) -> tuple[Floats, Floats]:
+        """A lower bound of the mean and an upper bound of the spread, for every pull count from ``near`` to ``far``."""
+
+    @abstractmethod
+    def variance_of_a_loss(self, cell: int) -> float:
+        """The noise that the spread of a cell rests on, as of the last time stock was taken."""
 
 
 class CurveModel(Description, ABC):
@@ -38,9 +55,16 @@ class CurveModel(Description, ABC):
         """How many losses of each arm are needed before a prediction means anything."""
         return 2
 
+    def numbers_kept(self, pulls: int) -> int:
+        """How many numbers an arm of so many pulls takes, roughly."""
+        return 16
+
     @abstractmethod
-    def start(self, runs: int, n_arms: int, horizon: int) -> CurveStates:
-        """Open the curves of ``n_arms`` arms in each of ``runs`` runs; cell ``r * n_arms + i`` is arm i of run r."""
+    def start(self, runs: int, lengths: Floats) -> CurveStates:
+        """Open the curves of K arms in each of ``runs`` runs; cell ``r * K + i`` is arm i of run r.
+
+        ``lengths`` has the most pulls that each arm can get.
+        """
 
 
 @dataclass(frozen=True)
@@ -64,30 +88,39 @@ class PowerLaw(CurveModel):
     def first_pulls(self) -> int:
         return 2 if self.sigma is not None else 4
 
-    def start(self, runs: int, n_arms: int, horizon: int) -> "_PowerLawStates":
-        return _PowerLawStates(self, runs, n_arms)
+    def start(self, runs: int, lengths: Floats) -> "PowerLawStates":
+        return PowerLawStates(self, runs, len(lengths))
 
 
-class _PowerLawStates(CurveStates):
+class PowerLawStates(CurveStates):
+    """The regressions of many arms."""
+
     def __init__(self, model: PowerLaw, runs: int, n_arms: int):
         self.rho, self.known = model.rho, model.sigma
         self.runs, self.n_arms = runs, n_arms
         self.moments = Moments(model.rho, runs * n_arms)
-        self.sigma: Floats | float = math.inf if model.sigma is None else model.sigma
+        self.sigma = np.full(runs * n_arms, math.inf if model.sigma is None else model.sigma)
+        self.seen = np.zeros(runs * n_arms)  # losses at the last time stock was taken
 
     def update(self, cells: Cells, losses: Floats) -> None:
         self.moments.update(cells, losses)
-        if self.known is None:
-            self.sigma = self._pooled()
 
-    def _pooled(self) -> Floats:
-        """One estimate a run, repeated for its arms."""
-        shape = (self.runs, self.n_arms)
-        freedom = np.maximum(self.moments.pulls.reshape(shape) - 2, 0).sum(axis=1)
-        squares = self.moments.squares(slice(None)).reshape(shape).sum(axis=1)
+    def refresh(self, runs: NDArray[np.intp]) -> NDArray[np.intp]:
+        cells = cells_of(runs, self.n_arms)
+        pulls = self.moments.pulls[cells]
+        new = pulls > self.seen[cells]
+        self.seen[cells] = pulls
+        if self.known is not None:
+            return np.asarray(cells[new])
+        self.sigma[cells] = np.repeat(self._pooled(cells), self.n_arms)
+        return np.asarray(cells[np.repeat(new.reshape(-1, self.n_arms).any(axis=1), self.n_arms)])
+
+    def _pooled(self, cells: NDArray[np.intp]) -> Floats:
+        """One estimate a run."""
+        freedom = np.maximum(self.moments.pulls[cells] - 2, 0).reshape(-1, self.n_arms).sum(axis=1)
+        squares = self.moments.squares(cells).reshape(-1, self.n_arms).sum(axis=1)
         enough = freedom > self.n_arms
-        variance = np.divide(squares, freedom, out=np.full(self.runs, np.inf), where=enough)
-        return np.repeat(np.sqrt(variance), self.n_arms)
+        return np.asarray(np.sqrt(np.divide(squares, freedom, out=np.full(len(freedom), np.inf), where=enough)))
 
     def predict(self, cells: Cells, pulls: Floats) -> tuple[Floats, Floats]:
         m = self.moments
@@ -98,6 +131,14 @@ class _PowerLawStates(CurveStates):
         variance = np.divide(offset * offset, spread, out=np.full(spread.shape, np.inf), where=known) + 1 / np.maximum(
             n, 1
         )
-        sigma = self.sigma if isinstance(self.sigma, float) else self.sigma[cells]
         mean = np.where(n > 0, m.mean_x[cells] + slope * offset, np.inf)
-        return mean, sigma * np.sqrt(variance)
+        return mean, self.sigma[cells] * np.sqrt(variance)
+
+    def bound(self, cells: Cells, near: Floats, far: Floats) -> tuple[Floats, Floats]:
+        """Along ``m**-rho`` the mean is linear and the spread convex: the ends tell."""
+        mean, sd = self.predict(cells, far)
+        other_mean, other_sd = self.predict(cells, near)
+        return np.minimum(mean, other_mean), np.maximum(sd, other_sd)
+
+    def variance_of_a_loss(self, cell: int) -> float:
+        return float(self.sigma[cell]) ** 2

@@ -1,122 +1,256 @@
 """Learning curves of unknown shape: a level and a trend in log-time, filtered."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from restsure.estimators.base import Cells
-from restsure.estimators.curve_model import CurveModel, CurveStates, Floats
+from restsure.estimators.curve_model import CurveModel, CurveStates, Floats, cells_of
 from restsure.estimators.roughness import Roughness
+from restsure.estimators.thinned import ThinnedLosses
 
-RHO = 0.5  # how fast the trend dies out along log-time, without process noise
-OFFSETS = (0.0, 1 / 20, 1 / 2)  # s0 of the filters, as shares of the horizon: steep at once, delayed, nearly linear
-WEIGHTS = (0.6, 0.3, 0.1)  # their prior weights
-SLOPE_SD = (0.3, 0.6, 0.6)  # prior spread of the trend, in units of the scale L
-LEVEL_NOISE, TREND_NOISE = 0.05, 0.10  # process noise an e-fold, as shares of the level
+
+class Filter(NamedTuple):
+    """One way a curve may go on: ``dl = -v du``, ``dv = -rho v du`` in ``u = log(s + offset T)``; sizes in units of L."""
+
+    offset: float  # s0 as a share of the pulls an arm can get
+    rho: float  # how fast the trend dies out along log-time: 1/2 as in the paper, -1 for a straight line
+    weight: float  # prior
+    slope_sd: float  # prior spread of the trend
+    level_noise: float = 0.05  # process noise an e-fold, as a share of the level
+    trend_noise: float = 0.10
+
+
+FILTERS = (
+    Filter(0, 1 / 2, 6 / 16, 0.3),  # falls at once
+    Filter(1 / 20, 1 / 2, 3 / 16, 0.6),  # after a delay
+    Filter(1 / 2, 1 / 2, 1 / 16, 0.6),  # nearly linear
+    Filter(1 / 2, -1, 2 / 16, 0.3),  # a straight line, until it is not
+    Filter(0, 1, 2 / 16, 0.3),  # soon done
+    Filter(0, 1 / 10, 1 / 16, 0.2),  # nearly linear in log-time
+    Filter(0, 1 / 2, 1 / 16, 0.3, 0.02, 0.03),  # nearly exactly a power law
+)
+LEVEL_SD, SLOPE = 2.0, 0.1  # prior spread of the level and prior mean of the trend, in units of the scale
 STALE = 1.25  # a filter is run again when its noise or scale has moved by more than this factor
+STOCK = 1.05  # and that is looked at when the losses of the run have grown by this factor
+AT_ONCE = 32  # groups of losses that are prepared together
+KINSHIP = 8.0  # arms that the prior weights of the filters count for, against the arms of the run
+COLUMNS = {name: np.array([getattr(one, name) for one in FILTERS]) for name in Filter._fields}
+RHO, LOG_PRIOR = COLUMNS["rho"], np.log(COLUMNS["weight"])
+LEVEL_NOISE, TREND_NOISE = COLUMNS["level_noise"] ** 2, COLUMNS["trend_noise"] ** 2
+AHEAD = TREND_NOISE / RHO**2  # the noise of the trend, where it reaches the level
+STATE = LEVEL, TREND, P11, P12, P22, LIKELIHOOD = range(6)  # rows of a filter's state
+OUTLOOK = LEVEL, FALL, P11, TWICE_P12, P22, SIZE = range(
+    6
+)  # what a prediction needs; SIZE is that of the process noise
 
 
 @dataclass(frozen=True)
 class LogTrend(CurveModel):
-    """A level ``l`` and a drop ``v`` per e-fold of training, ``dl = -v du``, ``dv = -v du / 2`` in ``u = log(s + s0)``.
+    """A level ``l`` and a drop ``v`` per e-fold of training, ``dl = -v du``, ``dv = -rho v du`` in ``u = log(s + s0)``.
 
-    Without process noise this *is* ``alpha (s + s0)**-1/2 + beta``. With a little of it old losses are forgotten at the rate
-    the noise justifies, and a wrong exponent is absorbed. Three Kalman filters an arm, with ``s0`` = 0, T/20 and T/2, are
-    mixed by prior weight times likelihood. All sizes are relative to the scale L of the run's losses, and the noise of each
-    arm comes from second differences of its losses, drawn towards that of all arms (:class:`Roughness`). When scale or noise
-    move by a quarter, the filters of that arm run over its losses again: the scale settles with the first losses and the
-    noise with its estimate, so that this happens a few times in a game and not once a pull.
+    Without process noise this *is* ``alpha (s + s0)**-rho + beta``. With a little of it old losses are forgotten at the rate
+    the noise justifies, and a wrong exponent is absorbed. Kalman filters with several ``s0`` and ``rho`` (``FILTERS``), among
+    them a straight line, are mixed by prior weight times likelihood. All sizes are relative to the scale L of the run's
+    losses, and the noise of each arm comes from second differences of its losses, drawn towards that of all arms
+    (:class:`Roughness`).
+
+    Late losses are fed as means of groups of a twentieth of the pulls before them (:class:`ThinnedLosses`), so that n losses
+    are ``40 + 20 log(n / 40)`` steps of a filter and as many numbers kept. When scale or noise have moved by a quarter, the
+    filters of that arm run over these groups again. The scale settles with the first losses and the noise with its estimate:
+    this happens a few times in a game, at a cost that grows with log n.
 
     Losses are measured from a known lower bound, ``HorizonLCB(floor=...)``.
     """
 
-    def start(self, runs: int, n_arms: int, horizon: int) -> "LogTrendStates":
-        return LogTrendStates(runs, n_arms, horizon)
+    def numbers_kept(self, pulls: int) -> int:
+        return 16 * len(FILTERS) + 256
+
+    def start(self, runs: int, lengths: Floats) -> "LogTrendStates":
+        return LogTrendStates(runs, lengths)
 
 
 class LogTrendStates(CurveStates):
-    """The filters of many arms; arrays have a row a cell and a column a filter."""
+    """The filters of many arms; states have a row for each of level, trend, ..., a column a cell, and a layer a filter."""
 
-    def __init__(self, runs: int, n_arms: int, horizon: int):
+    def __init__(self, runs: int, lengths: Floats):
+        n_arms = len(lengths)
         cells = runs * n_arms
         self.runs, self.n_arms = runs, n_arms
-        self.s0 = np.array(OFFSETS) * horizon
-        self.prior = np.log(WEIGHTS)
-        self.roughness = Roughness(runs, n_arms)
-        self.level, self.trend, self.likelihood = (np.zeros((cells, 3)) for _ in range(3))
-        self.p11, self.p12, self.p22 = (np.zeros((cells, 3)) for _ in range(3))
-        self.steps = _Steps(self.s0)
-        self.done = np.zeros(cells, dtype=np.int64)  # losses that the filters have seen
-        self.noise, self.scale = np.full(cells, np.nan), np.full(cells, np.nan)  # with which they were started
+        self.s0 = np.tile(np.outer(lengths, COLUMNS["offset"]), (runs, 1))
+        self.roughness, self.losses = Roughness(runs, n_arms), ThinnedLosses(cells)
+        self.stock_at = np.zeros(runs)  # losses of a run from which on its scale and noise are looked at again
+        self.noise, self.scale = np.full(cells, np.nan), np.full(cells, np.nan)  # with which a filter was started
+        self.full = np.zeros((len(STATE), cells, len(FILTERS)))  # after all complete groups
+        self.full_at = np.zeros(cells)  # the pull at which a filter stands
+        self.outlook = np.zeros((len(OUTLOOK), cells, len(FILTERS)))  # after the losses of the group at hand too
+        self.at, self.log_at = np.ones((cells, 1)), np.zeros((cells, len(FILTERS)))  # where that is: s, and log(s + s0)
+        self.done = np.zeros(cells, dtype=np.int64)  # complete groups that a filter has seen
+        self.seen = np.zeros(cells, dtype=np.int64)  # losses that ``now`` has seen
+        self.alone = np.zeros((cells, len(FILTERS)))  # posterior weights of the filters, each arm by itself
+        self.weight = np.full((cells, len(FILTERS)), 1 / len(FILTERS))  # and with a prior that all arms of a run share
 
     def update(self, cells: Cells, losses: Floats) -> None:
-        self.roughness.update(np.arange(len(self.done)) if isinstance(cells, slice) else cells, losses)
+        which = np.arange(len(self.done)) if isinstance(cells, slice) else cells
+        self.roughness.update(which, losses)
+        self.losses.update(which, losses)
 
-    def refresh(self, runs: NDArray[np.intp]) -> None:
-        """Start filters again whose scale or noise has moved, and run all over the losses they have not seen.
+    def refresh(self, runs: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Run the filters over the losses they have not seen; start those again whose scale or noise has moved.
 
         Only here, at a decision, so that neither the blocks in which losses are told nor a look in between changes anything.
+        Stock of scale and noise is taken when the losses of a run have grown by a twentieth, and for an arm's first losses.
         """
-        arms = (runs[:, None] * self.n_arms + np.arange(self.n_arms)).reshape(-1)
-        arms = arms[self.roughness.pulls[arms] > 0]
-        row, column = np.divmod(arms, self.n_arms)
-        row = np.searchsorted(runs, row)
-        scale = self.roughness.scale(runs)
-        noise = self.roughness.noise(runs, scale)[row, column]
-        scale = scale[row]
-        with np.errstate(invalid="ignore"):
-            moved = np.maximum(_ratio(scale, self.scale[arms]), _ratio(noise, self.noise[arms]))
-            stale = ~(moved <= STALE)
-        self._restart(arms[stale], scale[stale], noise[stale])
-        self._run(arms[self.done[arms] < self.roughness.pulls[arms]])
+        cells = cells_of(runs, self.n_arms)
+        pulls, seen = self.losses.pulls[cells], self.seen[cells]
+        new = seen < pulls
+        told = pulls.reshape(-1, self.n_arms).sum(axis=1)
+        due = told >= self.stock_at[runs]
+        if not seen.all():
+            due |= (new & (seen == 0)).reshape(-1, self.n_arms).any(axis=1)  # first losses of an arm
+        if due.any():
+            new |= self._take_stock(runs[due], told[due], due)
+        changed = np.asarray(cells[new])
+        if changed.size:
+            self._run(changed)
+            self._share_weights(changed, runs)
+        return changed
 
-    def _restart(self, cells: NDArray[np.intp], scale: Floats, noise: Floats) -> None:
-        """Back to the prior; the losses are run over again by :meth:`_run`."""
-        size = scale[:, None]
-        self.scale[cells], self.noise[cells], self.done[cells] = scale, noise, 0
-        self.level[cells], self.trend[cells], self.likelihood[cells] = size, 0.1 * size, 0.0
-        self.p11[cells], self.p12[cells], self.p22[cells] = size**2, 0.0, (size * np.array(SLOPE_SD)) ** 2
+    def _take_stock(self, runs: NDArray[np.intp], told: NDArray[np.int64], due: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Back to the prior where scale or noise have moved; returns which of the cells of the runs asked for did."""
+        self.stock_at[runs] = told * STOCK
+        cells = cells_of(runs, self.n_arms)
+        scale = self.roughness.scale(runs)
+        noise = self.roughness.noise(runs, scale).reshape(-1)
+        scale = np.repeat(scale, self.n_arms)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            moved = np.maximum(_ratio(scale, self.scale[cells]), _ratio(noise, self.noise[cells]))
+        stale = ~(moved <= STALE) & (self.losses.pulls[cells] > 0)
+        again, size = cells[stale], scale[stale][:, None]
+        self.scale[again], self.noise[again], self.done[again] = scale[stale], noise[stale], 0
+        self.full[:, again] = 0.0
+        self.full[LEVEL, again], self.full[TREND, again] = size, SLOPE * size
+        self.full[P11, again], self.full[P22, again] = (LEVEL_SD * size) ** 2, (COLUMNS["slope_sd"] * size) ** 2
+        among = np.zeros((len(due), self.n_arms), dtype=np.bool_)
+        among[due] = stale.reshape(-1, self.n_arms)
+        return among.reshape(-1)
 
     def _run(self, cells: NDArray[np.intp]) -> None:
-        """Feed every loss that a filter has not seen yet; the longest series first, so that those at work stand in front."""
-        if not cells.size:
-            return
-        missing = self.roughness.pulls[cells] - self.done[cells]
-        cells = cells[np.argsort(-missing, kind="stable")]
-        missing = np.sort(missing)[::-1]
-        state = [part[cells] for part in (self.level, self.trend, self.p11, self.p12, self.p22, self.likelihood)]
-        scale, noise, seen = self.scale[cells, None], self.noise[cells, None], self.done[cells]
-        for k in range(int(missing[0])):
-            at_work = int(np.searchsorted(-missing, -k, side="left"))
-            loss = self.roughness.losses[cells[:at_work], seen[:at_work] + k][:, None]
-            part = [values[:at_work] for values in state]
-            _propagate(part, *self.steps.at(seen[:at_work] + k), scale[:at_work])
-            _observe(part, loss, noise[:at_work])
-        for target, values in zip(
-            (self.level, self.trend, self.p11, self.p12, self.p22, self.likelihood), state, strict=True
-        ):
-            target[cells] = values
-        self.done[cells] = seen + missing
+        """Feed complete groups that a filter has not seen, then what there is of the next one, on trial."""
+        pulls, done = self.losses.pulls[cells], self.done[cells]
+        complete = self.losses.groups.complete(pulls)
+        missing = complete - done
+        if missing[0] != missing[-1] or not (missing == missing[0]).all():
+            order = np.argsort(-missing, kind="stable")  # the longest series first: those at work stand in front
+            cells, pulls, done, complete, missing = (part[order] for part in (cells, pulls, done, complete, missing))
+        state, at = self.full[:, cells], self.full_at[cells]
+        for fed in range(0, int(missing[0]), AT_ONCE):
+            work = slice(0, int(np.searchsorted(-missing, -fed, side="left")))
+            self._feed(cells[work], state[:, work], at[work], done[work] + fed, missing[work] - fed)
+        if missing[0]:
+            self.full[:, cells], self.full_at[cells], self.done[cells] = state, at, complete
+        begun = pulls > self.losses.groups.edges[complete]
+        if begun.any():
+            part, part_at = state[:, begun], at[begun]
+            self._feed(cells[begun], part, part_at, complete[begun], np.ones(int(begun.sum()), dtype=np.int64))
+            state[:, begun], at[begun] = part, part_at
+        self.seen[cells] = pulls
+        self._look_ahead(cells, state, at[:, None])
+
+    def _feed(
+        self, cells: NDArray[np.intp], state: Floats, at: Floats, first: NDArray[np.int64], count: NDArray[np.int64]
+    ) -> None:
+        """Take the filters over up to ``count`` groups of losses from group ``first`` on, in place.
+
+        Steps of log-time do not depend on the losses, and are computed together.
+        """
+        width = min(int(count[0]), AT_ONCE)
+        group = first[:, None] + np.arange(width)
+        if count[-1] < width:
+            group = np.minimum(group, (first + count - 1)[:, None])  # beyond the last of a cell: never used
+        mean, size, middle = self.losses.read(cells[:, None], group)
+        s0 = self.s0[cells][:, None, :]
+        when = np.log(middle[:, :, None] + s0)
+        start = np.where(first == 0, middle[:, 0], at)  # no step before the first loss
+        step = when.copy()
+        step[:, 1:] -= when[:, :-1]
+        step[:, :1] -= np.log(start[:, None, None] + s0)
+        f = np.exp(-RHO * step)
+        g = (1 - f) / RHO
+        noise, scale = (self.noise[cells, None] / size)[:, :, None], self.scale[cells, None]
+        for k in range(width):
+            work = len(cells) if count[-1] > k else int(np.searchsorted(-count, -k, side="left"))
+            part = state[:, :work]
+            _propagate(part, step[:work, k], f[:work, k], g[:work, k], scale[:work])
+            _observe(part, mean[:work, k, None], noise[:work, k])
+            at[:work] = middle[:work, k]
+
+    def _look_ahead(self, cells: NDArray[np.intp], state: Floats, at: Floats) -> None:
+        """What predictions of these cells need, and the posterior weights of their filters, each arm by itself."""
+        self.at[cells], self.log_at[cells] = at, np.log(at + self.s0[cells])
+        odds = LOG_PRIOR + state[LIKELIHOOD]
+        odds = np.exp(odds - odds.max(axis=1, keepdims=True))
+        self.alone[cells] = odds / odds.sum(axis=1, keepdims=True)
+        outlook = state.copy()
+        np.maximum(state[TREND], 0.0, out=outlook[FALL])
+        outlook[TWICE_P12] *= 2
+        outlook[SIZE] = _size(state[LEVEL], self.scale[cells, None])
+        self.outlook[:, cells] = outlook
+
+    def _share_weights(self, cells: NDArray[np.intp], runs: NDArray[np.intp]) -> None:
+        """How often a kind of curve is met among the arms of a run is learnt from all of them.
+
+        The prior weight of filter j is ``(c w_j + sum_i p_ij) / (c + K)``, with ``p_ij`` the weights of arm i by itself. It
+        is looked up when an arm has new losses, so that its weights change only then.
+        """
+        shared = self.alone.reshape(self.runs, self.n_arms, -1)[runs].sum(axis=1) / COLUMNS["weight"] + KINSHIP
+        if len(runs) > 1:
+            shared = shared[np.searchsorted(runs, cells // self.n_arms)]
+        weight = self.alone[cells] * shared
+        self.weight[cells] = weight / weight.sum(axis=1, keepdims=True)
 
     def predict(self, cells: Cells, pulls: Floats) -> tuple[Floats, Floats]:
-        known = self.done[cells] > 0
-        n = np.maximum(self.done[cells], 1.0)[:, None]
-        time = np.log((np.maximum(pulls[:, None], n) + self.s0) / (n + self.s0))
+        mean, variance = self._ahead(cells, pulls)
+        weight, seen = self.weight[cells], self.seen[cells]
+        mixed = (weight * mean).sum(axis=1)
+        apart = mean - mixed[:, None]
+        sd = np.sqrt((weight * (variance + apart * apart)).sum(axis=1))
+        if seen.all():
+            return mixed, sd
+        untold = self.roughness.mean(cells)  # before the first decision: no filter has run
+        return np.where(seen > 0, mixed, untold), np.where(seen > 0, sd, np.inf)
+
+    def bound(self, cells: Cells, near: Floats, far: Floats) -> tuple[Floats, Floats]:
+        """The mean falls along the way, and the variance of each filter grows; only the filters' disagreement may do either.
+
+        That is at most the spread around a fixed point, and a square is largest at one of the ends.
+        """
+        mean, variance = self._ahead(cells, far)
+        mean_before, _ = self._ahead(cells, near)
+        weight = self.weight[cells]
+        lowest = (weight * mean).sum(axis=1)
+        apart = np.maximum((mean - lowest[:, None]) ** 2, (mean_before - lowest[:, None]) ** 2)
+        return lowest, np.sqrt((weight * (variance + apart)).sum(axis=1))
+
+    def variance_of_a_loss(self, cell: int) -> float:
+        return float(self.noise[cell])
+
+    def _ahead(self, cells: Cells, pulls: Floats) -> tuple[Floats, Floats]:
+        """Each filter's mean and variance at ``pulls``; ``D - 2g + (1 - f^2) / (2 rho)`` is ``D - g (3 - f) / 2``."""
+        level, fall, p11, twice_p12, p22, size = self.outlook[:, cells]
+        time = np.log(np.maximum(pulls[:, None], self.at[cells]) + self.s0[cells]) - self.log_at[cells]
         f = np.exp(-RHO * time)
         g = (1 - f) / RHO
-        level, scale = self.level[cells], np.nan_to_num(self.scale[cells], nan=1.0)[:, None]
-        size = np.clip(level, 0.02 * scale, 2 * scale)
-        mean = level - np.maximum(self.trend[cells], 0) * g
-        drift = LEVEL_NOISE**2 * time + TREND_NOISE**2 * (time - 2 * g + (1 - f * f) / (2 * RHO)) / RHO**2
-        variance = self.p11[cells] - 2 * g * self.p12[cells] + g * g * self.p22[cells] + size**2 * drift
-        weight = self.prior + self.likelihood[cells]
-        weight = np.exp(weight - weight.max(axis=1, keepdims=True))
-        weight /= weight.sum(axis=1, keepdims=True)
-        mixed = (weight * mean).sum(axis=1)
-        spread = (weight * (variance + (mean - mixed[:, None]) ** 2)).sum(axis=1)
-        untold = self.roughness.mean(cells)  # before the first decision: no filter has run
-        return np.where(known, mixed, untold), np.where(known, np.sqrt(np.maximum(spread, 0.0)), np.inf)
+        mean = np.minimum(level, np.maximum(level - fall * g, 0.0))
+        drift = (LEVEL_NOISE + AHEAD) * time - AHEAD * (g * (1.5 - 0.5 * f))
+        return mean, p11 + g * (g * p22 - twice_p12) + size * drift
+
+
+def _size(level: Floats, scale: Floats) -> Floats:
+    """What process noise is a share of, squared: the level, within reason."""
+    return np.asarray(np.fmin(np.fmax(level, 0.02 * scale), 2 * scale) ** 2)
 
 
 def _ratio(new: Floats, old: Floats) -> Floats:
@@ -124,38 +258,24 @@ def _ratio(new: Floats, old: Floats) -> Floats:
     return np.maximum(new / old, old / new)
 
 
-class _Steps:
-    """Each filter's step in log-time from n to n + 1 losses, in tables: every cell takes the same steps."""
+def _propagate(state: Floats, step: Floats, f: Floats, g: Floats, scale: Floats) -> None:
+    """One step of log-time, with ``f = exp(-rho du)`` and ``g = (1 - f) / rho``.
 
-    def __init__(self, s0: Floats):
-        self.s0 = s0
-        self.step, self.f, self.g = np.zeros((1, 3)), np.ones((1, 3)), np.zeros((1, 3))  # no step before the first loss
-
-    def at(self, n: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
-        """``du``, ``f = exp(-rho du)`` and ``g = (1 - f) / rho``."""
-        if int(n.max()) >= len(self.step):
-            counts = np.arange(1.0, 2 * int(n.max()) + 64)[:, None]
-            step = np.log((counts + 1 + self.s0) / (counts + self.s0))
-            self.step = np.concatenate((self.step[:1], step))
-            self.f = np.exp(-RHO * self.step)
-            self.g = (1 - self.f) / RHO
-        return self.step[n], self.f[n], self.g[n]
-
-
-def _propagate(state: list[Floats], step: Floats, f: Floats, g: Floats, scale: Floats) -> None:
-    """One step of log-time: the level drops by the trend, the trend dies out, and both become less certain."""
+    The level drops by the trend, the trend dies out, and both become less certain.
+    """
     level, trend, p11, p12, p22, _ = state
-    size = np.clip(level, 0.02 * scale, 2 * scale) ** 2 * step
+    size = _size(level, scale) * step
     level -= g * trend
     trend *= f
-    p11 += g * (g * p22 - 2 * p12) + LEVEL_NOISE**2 * size
-    p12 -= g * p22
+    moved = g * p22
+    p11 += g * (moved - 2 * p12) + LEVEL_NOISE * size
+    p12 -= moved
     p12 *= f
     p22 *= f * f
-    p22 += TREND_NOISE**2 * size
+    p22 += TREND_NOISE * size
 
 
-def _observe(state: list[Floats], loss: Floats, noise: Floats) -> None:
+def _observe(state: Floats, loss: Floats, noise: Floats) -> None:
     """The scalar Kalman step, and the log-likelihood of its innovation."""
     level, trend, p11, p12, p22, likelihood = state
     total = p11 + noise

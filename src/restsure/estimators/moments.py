@@ -47,8 +47,13 @@ class Moments:
 
     def gram(self, cell: int) -> tuple[float, float, float]:
         """``sum_s phi(s) phi(s)^T`` with ``phi = (s**-rho, 1)``, as (00, 01, 11)."""
-        n, mean = float(self.pulls[cell]), float(self.mean_phi[cell])
-        return float(self.phi_phi[cell]) + n * mean * mean, n * mean, n
+        g00, g01, g11 = (float(part[0]) for part in self.grams(np.array([cell])))
+        return g00, g01, g11
+
+    def grams(self, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The same of many cells."""
+        n, mean = self.pulls[cells].astype(np.float64), self.mean_phi[cells]
+        return self.phi_phi[cells] + n * mean * mean, n * mean, n
 
     def squares(self, cells: Cells) -> NDArray[np.float64]:
         """Residual sum of squares of the least-squares line."""

@@ -42,8 +42,10 @@ class Game:
         return self._play.n_arms
 
     @property
-    def horizon(self) -> int:
-        return self._play.horizon
+    def horizon(self) -> float:
+        """The budget: pulls in total, or the unit of the costs."""
+        budget: float = self._play.horizon
+        return budget
 
     @property
     def pulls(self) -> tuple[int, ...]:
@@ -52,9 +54,11 @@ class Game:
         return tuple(self._play.pulls[0].tolist())
 
     @property
-    def spent(self) -> int:
-        """Pulls that have been told, in total."""
-        return sum(self.pulls)
+    def spent(self) -> float:
+        """Pulls that have been told, in total; what they cost, if they have costs."""
+        self._take_in()
+        used: float = self._play.spent()[0].item()
+        return used
 
     @property
     def over(self) -> bool:
@@ -80,19 +84,19 @@ class Game:
     def ask(self, workers: int | None = None, *, max_times: int | None = None) -> Pull | list[Pull] | None:
         """The next pull to make, or None when the game is over.
 
-        With ``workers=W``: up to W pulls of distinct arms, to be made side by side; fewer, or none, when the next decision
-        must wait for pulls that are out (``game.over`` tells that from the end). ``max_times`` cuts a long block into
-        pieces, for a checkpoint or a progress bar in between; it changes no decision.
+        With ``workers=W``: up to W pulls of distinct arms, to be made side by side; fewer, or none, when nothing else is worth
+        a pull until those that are out have been told (``game.over`` tells that from the end). ``max_times`` cuts a long
+        block into pieces, for a checkpoint or a progress bar in between; it changes no decision.
         """
-        most = self.horizon if max_times is None else checks.whole("max_times", max_times, at_least=1)
+        most = None if max_times is None else checks.whole("max_times", max_times, at_least=1)
         wide = 1 if workers is None else checks.whole("workers", workers, at_least=1)
         self._advance()
         if workers is None and not self._queue and self._out:
             raise OutOfTurn(f"ask(): the pulls of arms {sorted(self._out)} must be told first")
         pulls = list[Pull]()
-        while self._queue and len(pulls) < wide:
+        while len(pulls) < wide and (self._queue or (workers is not None and self._plan_beside())):
             arm, times = self._queue.popleft()
-            now = min(times, most)
+            now = times if most is None else min(times, most)
             self._out[arm] = now, times - now
             pulls.append(Pull(arm, now))
         if workers is None:
@@ -126,7 +130,7 @@ class Game:
         self._reasons[arm] = reason
         self._play.fail(0, arm)
         if self._play.log is not None:
-            self._play.log.append(Decision(int(self._play.spent()[0]), f"failed: {reason}", arm))
+            self._play.log.append(Decision(self._play.spent()[0].item(), f"failed: {reason}", arm))
 
     def recommend(self) -> Recommendation:
         """The arm to return: the final answer when the game is over, else the best by what has been seen."""
@@ -144,11 +148,31 @@ class Game:
         reason = (why[-1] if why else "lowest estimated loss at the pulls made so far") + f"; {basis}"
         return Recommendation(arm, int(play.pulls[0, arm]), loss, low, high, reason)
 
+    def explain(self) -> str:
+        """Why this arm now, who is its rival, and what would have to happen for the rival to be pulled; then the log.
+
+        >>> from restsure import HorizonLCB
+        >>> game = HorizonLCB().start(n_arms=2, horizon=20)
+        >>> while (pull := game.ask()) is not None and game.spent < 10:
+        ...     game.tell(pull.arm, [0.5 / (1 + game.pulls[pull.arm]) + 0.1 * pull.arm] * pull.times)
+        >>> game.explain().startswith("After 10 of 20 pulls. Arm 0 is next: it could reach ")
+        True
+        """
+        self._advance()
+        self._take_in()
+        head = f"After {self.spent:g} of {self.horizon:g} pulls. {self._play.explain(0)}"
+        return "\n".join([head, *(str(decision) for decision in self._play.log or ())])
+
     def _known(self, arm: Any) -> int:
         return checks.whole("arm", arm, at_least=0, at_most=self.n_arms - 1)
 
     def _take_in(self) -> None:
         """Give the play what has been told: arms with as many losses together, so that a round is one update."""
+        if len(self._told) == 1:
+            [(arm, block)] = self._told
+            self._told.clear()
+            self._play.observe(np.array([arm]), block[None, :])
+            return
         by_arm: dict[int, list[NDArray[np.float64]]] = {}
         for arm, block in self._told:
             by_arm.setdefault(arm, []).append(block)
@@ -160,17 +184,27 @@ class Game:
 
     def _advance(self) -> None:
         """Decide, once everything that was wanted has been told."""
-        if self._queue or self._out:
-            return
+        if not self._queue and not self._out:
+            self._plan()
+
+    def _plan_beside(self) -> bool:
+        """Decide what else to pull beside the pulls that are out, if the policy can; whether there is anything."""
+        if self._play.overlaps and self._out:
+            self._plan()
+        return bool(self._queue)
+
+    def _plan(self) -> None:
         self._take_in()
         play = self._play
         if not play.done[0]:
             play.decide(np.array([0]))
             play.wanted += play.all_want
             play.all_want = 0
-            wanted = play.wanted[0]
-            arms = np.flatnonzero(wanted)
-            self._queue.extend(zip(arms.tolist(), wanted[arms].tolist(), strict=True))
+            new = play.wanted[0].copy()
+            for arm, (now, later) in self._out.items():
+                new[arm] -= now + later
+            arms = np.flatnonzero(new)
+            self._queue.extend(zip(arms.tolist(), new[arms].tolist(), strict=True))
 
 
 def _checked_losses(losses: Any, times: int, arm: int) -> NDArray[np.float64]:

@@ -1,117 +1,297 @@
 """Optimism at the reach: the policy this package is about."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from restsure import checks
+from restsure.bounds import Claim, SelfNormalized
 from restsure.description import settle
-from restsure.estimators import Cells, CurveModel, LogTrend
+from restsure.errors import InvalidParameter
+from restsure.estimators import Cells, CurveModel, CurveStates, LogTrend, PowerLaw
+from restsure.policies.budget import SLACK, Budget, whole_pulls
+from restsure.policies.certified import CertifiedStates
+from restsure.policies.explanation import explain_horizon
+from restsure.policies.game import Game
 from restsure.policies.peer import Floats, PeerPlay, Rows
 from restsure.policies.policy import Policy
 
-WIDTH = 0.9  # factor of the bonus; with it the width shrinks by itself, where constant widths suit different problems
-GROWTH = 0.05  # share of its pulls that an arm gets at a time; up to a tenth costs nothing that can be measured
+BLOCK = 20  # an arm gets a twentieth of its pulls at a time; up to a tenth costs nothing that can be measured
+MANY = 128  # arms from which on most indices are left as they were: an old one is only too optimistic
+BATCH = 64  # of them, those refreshed at a time
+EPOCH = 0.95  # share of what was left down to which a stored bound holds
+FEW = 4  # arms that can share a budget and leave nearly all of it to the best; of more, it gets 4/K of what is left
+COVER = 1.645  # standard deviations on each side of a 90 % interval
 
 
 @dataclass(frozen=True)
 class HorizonLCB(Policy):
     """Pull the arm with the lowest optimistic loss at the furthest state it can still reach.
 
-    With ``m_i = n_i + (T - t)`` the reach of arm i, and ``M_i``, ``S_i`` the mean and standard deviation that ``curve``
-    predicts there, the index is
+    With ``M_i``, ``S_i`` the mean and standard deviation that ``curve`` predicts at ``m_i = n_i + min(1, 4/K) (T - t)``, the
+    index is
 
-        I_i = M_i - patience * 0.9 * sqrt(2 log(1 + (T - t) / (K n_i))) * S_i
+        I_i = M_i - patience * sqrt(2 log(1 + (T - t) / (K n_i))) * S_i
 
-    The arm with the lowest index gets ``max(1, floor(.05 n_i))`` pulls; every pull given to another arm shortens the reach, so
-    that waiting is punished and commitment happens by itself. The pulls that the curve needs to say anything come first
-    (one of each arm if that is more than half of the budget). In the end the lowest estimated loss at the pulls that were
-    made is returned.
+    The arm with the lowest index gets ``max(1, floor(n_i / 20))`` pulls; every pull given to another arm shortens the reach,
+    so that waiting is punished and commitment happens by itself. Among more than four arms no one can hope to get all that
+    is left, and is judged by what it can hope for. The pulls that the curve needs to say anything come first (one of each arm
+    if that is more than half of the budget). In the end the lowest estimated loss at the pulls that were made is returned.
 
-    ``curve``: how learning curves look: :class:`~restsure.LogTrend`, or :class:`~restsure.PowerLaw` when the exponent is known.
-    ``floor``: a known lower bound of the losses, from which they are measured. ``patience`` widens or narrows the bonus. The
-    interval it reports is an estimate and not certified.
+    With ``costs`` of a pull and a budget B in that unit, ``T - t`` is ``(B - spent) / cost_i``; with ``max_pulls`` it ends
+    there, and an arm that is finished is judged by its level. Pulls that are out (``ask(workers=...)``) are counted as spent
+    and as telling nothing yet; another arm is trained beside them while its optimistic loss is below the loss that
+    those in training are predicted to end with.
+
+    ``curve``: how learning curves look: :class:`~restsure.LogTrend`, :class:`~restsure.CurveBank`, or
+    :class:`~restsure.PowerLaw` when the exponent is known. ``floor``: a known lower bound of the losses, from which they are
+    measured. ``patience`` widens or narrows the bonus.
+
+    The interval it reports is an estimate and not certified, unless ``certified=True``: then the index is ``M_i - patience *
+    radius_i``, with the radius of :class:`~restsure.bounds.SelfNormalized` for the known exponent and noise of a
+    ``PowerLaw(rho, sigma)``, which holds for all arms, all states and all times at once with probability ``1 - delta`` (1/T
+    if None), whatever is pulled.
     """
 
     curve: CurveModel = LogTrend()
     _: KW_ONLY
     patience: float = 1.0
     floor: float = 0.0
+    certified: bool = False
+    delta: float | None = None
 
     def __post_init__(self) -> None:
         checks.instance("curve", self.curve, CurveModel)
+        checks.instance("certified", self.certified, bool)
         settle(
             self,
             patience=checks.real("patience", self.patience, at_least=0),
             floor=checks.real("floor", self.floor),
         )
+        if self.certified and not (isinstance(self.curve, PowerLaw) and self.curve.sigma is not None):
+            raise InvalidParameter(
+                f"curve={self.curve!r}: must be a PowerLaw with a known sigma when certified, nothing else has a radius"
+            )
+        if self.delta is not None:
+            if not self.certified:
+                raise InvalidParameter(f"delta={self.delta!r}: must be None unless certified=True")
+            settle(self, delta=checks.real("delta", self.delta, above=0, below=1))
 
     def losses_kept(self, n_arms: int, horizon: int) -> int:
-        return n_arms * horizon if isinstance(self.curve, LogTrend) else n_arms
+        return n_arms * self.curve.numbers_kept(horizon)
+
+    def start(
+        self,
+        n_arms: int,
+        horizon: float,
+        *,
+        seed: int | None = None,
+        costs: Sequence[float] | None = None,
+        max_pulls: Sequence[int] | None = None,
+    ) -> Game:
+        """Open a game; with ``costs``, ``horizon`` is the budget in their unit and need not be whole."""
+        if costs is None and max_pulls is None:
+            return super().start(n_arms, horizon, seed=seed)  # type: ignore[arg-type]  # checked there
+        if seed is not None:
+            checks.whole("seed", seed, at_least=0)
+        budget = Budget.checked(n_arms, horizon, costs=costs, max_pulls=max_pulls)
+        return Game(self, HorizonLCBPlay(self, budget, 1, log=True))
 
     def play(self, n_arms: int, horizon: int, runs: int, *, log: bool = False) -> "HorizonLCBPlay":
-        return HorizonLCBPlay(self, n_arms, horizon, runs, log=log)
+        return HorizonLCBPlay(self, Budget.of_pulls(n_arms, horizon), runs, log=log)
+
+    def open_curves(self, budget: Budget, runs: int) -> CurveStates:
+        """The predictions of all arms; certified ones have a radius in the place of the standard deviation."""
+        if not self.certified:
+            return self.curve.start(runs, budget.lengths)
+        assert isinstance(self.curve, PowerLaw)
+        assert self.curve.sigma is not None
+        claim = Claim(len(budget.costs), math.ceil(budget.lengths.max()), self.delta or 1 / max(budget.total, 2.0))
+        return CertifiedStates(self.curve, SelfNormalized(self.curve.sigma), claim, runs)
 
 
 class HorizonLCBPlay(PeerPlay):
     """Many games of optimism at the reach."""
 
     in_step = False
+    overlaps = True
 
-    def __init__(self, policy: HorizonLCB, n_arms: int, horizon: int, runs: int, *, log: bool = False):
-        super().__init__(n_arms, horizon, runs, log=log)
-        self.width, self.floor = WIDTH * policy.patience, policy.floor
-        self.curves = policy.curve.start(runs, n_arms, horizon)
-        self.first = 1 if policy.curve.first_pulls * n_arms > horizon / 2 else policy.curve.first_pulls
+    def __init__(self, policy: HorizonLCB, budget: Budget, runs: int, *, log: bool = False):
+        n_arms = len(budget.costs)
+        super().__init__(n_arms, budget.total, runs, log=log)
+        self.budget, self.policy = budget, policy
+        self.curves = policy.open_curves(budget, runs)
+        need = policy.curve.first_pulls
+        need = 1 if need * budget.costs.sum() > budget.total / 2 else need
+        self.first = np.minimum(need, budget.max_pulls).astype(np.int64)
+        self.starting = True  # until every arm has had these
+        self.share = min(1.0, FEW / n_arms)
+        self.stored = np.full((runs, n_arms), -np.inf)  # lower bounds of indices, where there are many arms
+        self.epoch = np.full(runs, np.inf)  # what was left when these bounds were begun
+
+    def spent(self, rows: Rows | slice = slice(None)) -> Floats:
+        return self.budget.spent(self.pulls[self.pick(rows)])
 
     def learn(self, cells: Cells, losses: Floats) -> None:
-        self.curves.update(cells, losses - self.floor if self.floor else losses)
+        self.curves.update(cells, losses - self.policy.floor if self.policy.floor else losses)
 
-    def _predict(self, rows: Rows, pulls: Floats) -> tuple[Floats, Floats]:
-        mean, sd = self.curves.predict(self.cells_of(rows), np.maximum(pulls, 1.0).reshape(-1))
-        return mean.reshape(pulls.shape) + self.floor, sd.reshape(pulls.shape)
+    def estimate(self, rows: Rows) -> tuple[Floats, Floats]:
+        """Loss and spread at the pulls an arm has had: never an extrapolation."""
+        mean, sd = self.curves.predict(self.cells_of(rows), np.maximum(self.pulls[rows], 1.0).reshape(-1))
+        return mean.reshape(-1, self.n_arms) + self.policy.floor, sd.reshape(-1, self.n_arms)
 
     def standing(self, rows: Rows) -> Floats:
-        """The estimated loss at the pulls an arm has had: never an extrapolation."""
-        return self._predict(rows, self.pulls[rows].astype(np.float64))[0]
-
-    def index(self, rows: Rows, left: Floats) -> Floats:
-        """``I_i``. An arm of unknown spread comes before all others, the least pulled one first."""
-        pulls = self.pulls[rows].astype(np.float64)
-        mean, sd = self._predict(rows, pulls + left[:, None])
-        bonus = self.width * np.sqrt(2 * np.log1p(left[:, None] / (self.n_arms * np.maximum(pulls, 1))))
-        known = np.isfinite(mean) & np.isfinite(sd)
-        return np.where(known, np.where(known, mean, 0.0) - bonus * np.where(known, sd, 0.0), -1e300 / (1 + pulls))
+        return self.estimate(rows)[0]
 
     def decide(self, rows: Rows) -> None:
-        rows = rows[~self.failed[rows].all(axis=1)]
-        self.curves.refresh(rows)
-        left = self.horizon - self.spent(rows)
-        ended = left == 0
-        if ended.any():
-            self.choose(
-                rows[ended], self.best(rows[ended], self.pulls[rows[ended]] > 0), "lowest loss at the pulls made"
-            )
-            rows, left = rows[~ended], left[~ended]
-        if not rows.size:
-            return
-        cold = (self.pulls[rows] < self.first) & ~self.failed[rows]
-        starting = cold.any(axis=1)
-        if starting.any():
-            missing = np.where(cold, self.first - self.pulls[rows], 0)[starting]
-            room = left[starting][:, None] - (np.cumsum(missing, axis=1) - missing)
-            self.wanted[rows[starting]] = np.clip(room, 0, missing)
-            rows, left = rows[~starting], left[~starting]
+        anyone_failed = self.failed.any()
+        if anyone_failed:
+            rows = rows[~self.failed[rows].all(axis=1)]
+        changed = self.curves.refresh(rows)
+        if self.n_arms > MANY:
+            self.stored.reshape(-1)[changed] = -np.inf
+        out = self.wanted[rows]
+        given = self.pulls[rows] + out
+        room = self.budget.room(given)
+        if anyone_failed:
+            room = np.where(self.failed[rows], 0.0, room)
+        fits = room >= 1 - SLACK
+        if not fits.all():
+            some = fits.any(axis=1)
+            ended = rows[~some & ~out.any(axis=1)]
+            if ended.size:
+                self.choose(ended, self.best(ended, self.pulls[ended] > 0), "lowest loss at the pulls made")
+            rows, out, given, room, fits = _keep(some, rows, out, given, room, fits)
+        if self.starting:
+            cold = (given < self.first) & fits
+            some = cold.any(axis=1)
+            self._start(rows[some], np.where(cold, self.first - given, 0)[some], given[some])
+            rows, out, given, room, fits = _keep(~some, rows, out, given, room, fits)
+            self.starting = bool((self.pulls < self.first).any())
         if rows.size:
-            index = np.where(self.failed[rows], np.inf, self.index(rows, left.astype(np.float64)))
+            self._pull_lowest(rows, out, given, room, fits)
+
+    def _start(self, rows: Rows, missing: NDArray[np.int64], given: NDArray[np.int64]) -> None:
+        """The pulls that the curve needs, arm by arm as far as the budget goes."""
+        left = self.budget.total - self.budget.spent(given)
+        price = missing * self.budget.costs
+        before = np.cumsum(price, axis=1) - price
+        self.wanted[rows] += np.clip(whole_pulls((left[:, None] - before) / self.budget.costs), 0, missing)
+
+    def _pull_lowest(
+        self, rows: Rows, out: NDArray[np.int64], given: NDArray[np.int64], room: Floats, fits: NDArray[np.bool_]
+    ) -> None:
+        """A block for the free arm with the lowest index in each run, if it is worth it beside the pulls that are out."""
+        free = fits & (out == 0)
+        if self.n_arms > MANY:
+            arms, lowest = self._scan_lazily(rows, given, room, free)
+        else:
+            index = np.where(free, self.index(rows, given, room)[0], np.inf)
             arms = index.argmin(axis=1)
-            block = np.maximum(1, (GROWTH * self.pulls[rows, arms]).astype(np.int64))
-            self.wanted[rows, arms] = np.minimum(block, left)
+            lowest = index[np.arange(len(rows)), arms]
+        worth = lowest < np.inf
+        if out.any():
+            worth &= lowest < self._expected_of_those_out(rows, out, given, room)
+        line = np.flatnonzero(worth)
+        arms = arms[line]
+        block = np.maximum(1, given[line, arms] // BLOCK)
+        self.wanted[rows[line], arms] = np.minimum(block, whole_pulls(room[line, arms]))
+
+    def _expected_of_those_out(
+        self, rows: Rows, out: NDArray[np.int64], given: NDArray[np.int64], room: Floats
+    ) -> Floats:
+        """The lowest loss that an arm in training is predicted to end with; infinite where none is."""
+        mean = self.index(rows, given, room)[1]
+        return np.asarray(np.where(out > 0, mean, np.inf).min(axis=1))
+
+    def index(self, rows: Rows, given: NDArray[np.int64], room: Floats) -> tuple[Floats, Floats]:
+        """``I_i`` and ``M_i`` of all arms of some runs."""
+        mean, sd = self.curves.predict(self.cells_of(rows), self.reach(given, room).reshape(-1))
+        mean, sd = mean.reshape(given.shape), sd.reshape(given.shape)
+        return _optimistic(mean, sd, self.width(room, given), given), mean
+
+    def reach(self, given: NDArray[np.int64], room: Floats) -> Floats:
+        """``m_i``: what an arm can expect to have in the end if it is the one."""
+        return np.maximum(given + self.share * room, 1.0)
+
+    def width(self, room: Floats, given: NDArray[np.int64]) -> Floats | float:
+        """What the spread is multiplied with; a certified radius is wide enough as it is."""
+        if self.policy.certified:
+            return self.policy.patience
+        share = room / (self.n_arms * np.maximum(given, 1))
+        return np.asarray(self.policy.patience * np.sqrt(2 * np.log1p(share)))
+
+    def _scan_lazily(
+        self, rows: Rows, given: NDArray[np.int64], room: Floats, free: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.intp], Floats]:
+        """The same as a scan of all arms, for few of them.
+
+        An arm that was not pulled since its index was computed can reach less now than it could then. A lower bound of its
+        index, computed for all reaches down to 95 % of what was left, is still one; only arms whose bound is below the best
+        index found are computed again.
+        """
+        arms, lowest = np.zeros(len(rows), dtype=np.intp), np.full(len(rows), np.inf)
+        for k, row in enumerate(rows.tolist()):
+            left = self.budget.total - float(self.budget.spent(given[k]))
+            if left < EPOCH * self.epoch[row]:
+                self.epoch[row], self.stored[row] = left, -np.inf
+            shrinks = EPOCH * self.epoch[row] / left
+            stored = np.where(free[k], self.stored[row], np.inf)
+            while (batch := _below(stored, lowest[k])).size:
+                index = self._refresh_some(row, batch, given[k, batch], room[k, batch], shrinks)
+                stored[batch] = np.inf
+                best = int(np.lexsort((batch, index))[0])
+                if (index[best], batch[best]) < (lowest[k], arms[k]):
+                    lowest[k], arms[k] = index[best], batch[best]
+        return arms, lowest
+
+    def _refresh_some(
+        self, row: int, arms: NDArray[np.intp], given: NDArray[np.int64], room: Floats, shrinks: float
+    ) -> Floats:
+        """The index of some arms, and what is a lower bound of it while their room does not shrink below ``shrinks``."""
+        cells, width = row * self.n_arms + arms, self.width(room, given)
+        far, near = self.reach(given, room), self.reach(given, shrinks * room)
+        bound = _optimistic(*self.curves.bound(cells, near, far), width, given)
+        self.stored[row, arms] = bound - 1e-12 * np.abs(bound)
+        return _optimistic(*self.curves.predict(cells, far), width, given)
+
+    def choose(self, rows: Rows, arms: NDArray[np.intp], rule: str) -> None:
+        """Settle what these runs return, when nothing more can be pulled."""
+        self.choice[rows], self.done[rows] = arms, True
+        self.note(rows, arms, rule)
+
+    def explain(self, run: int) -> str:
+        return explain_horizon(self)
 
     def interval(self, run: int, arm: int) -> tuple[float, float, float, str]:
         row = np.array([run])
-        mean, sd = self._predict(row, self.pulls[row].astype(np.float64))
-        loss, spread = float(mean[0, arm]), 1.645 * float(sd[0, arm])
-        spread = spread if math.isfinite(spread) else math.inf
-        return loss, loss - spread, loss + spread, "90 % interval, not certified"
+        mean, sd = self.estimate(row)
+        loss, spread = float(mean[0, arm]), float(sd[0, arm])
+        if isinstance(self.curves, CertifiedStates):
+            return loss, loss - spread, loss + spread, f"interval at level {1 - self.curves.claim.delta:g}, certified"
+        return loss, loss - COVER * spread, loss + COVER * spread, "90 % interval, not certified"
+
+
+def _keep(which: Any, *parts: NDArray[Any]) -> list[NDArray[Any]]:
+    return [part[which] for part in parts]
+
+
+def _optimistic(mean: Floats, sd: Floats, width: Floats | float, given: NDArray[np.int64]) -> Floats:
+    """``M - width S``. An arm of unknown spread comes before all others, the least pulled one first."""
+    known = sd < np.inf
+    if known.all():
+        return np.asarray(mean - width * sd)
+    return np.where(known, mean - width * np.where(known, sd, 0.0), -1e300 / (1 + given))
+
+
+def _below(stored: Floats, lowest: float) -> NDArray[np.intp]:
+    """The arms with the lowest bounds, as far as these do not exceed the lowest index: all that have none, else a batch."""
+    lacking = np.flatnonzero(stored == -np.inf)
+    if lacking.size:
+        return lacking
+    batch = np.argpartition(stored, BATCH)[:BATCH]
+    return np.asarray(batch[(stored[batch] <= lowest) & (stored[batch] < np.inf)])

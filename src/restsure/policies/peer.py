@@ -37,7 +37,7 @@ class PeerPlay(Play, ABC):
         """Write decisions into the log, where one is kept."""
         if self.log is not None:
             for row, arm in zip(rows.tolist(), arms.tolist(), strict=True):
-                self.log.append(Decision(int(self.spent()[row]), rule, arm))
+                self.log.append(Decision(self.spent()[row].item(), rule, arm))
 
     def fail(self, run: int, arm: int) -> None:
         self.failed[run, arm], self.wanted[run, arm] = True, 0

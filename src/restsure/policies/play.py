@@ -22,8 +22,12 @@ class Play(ABC):
     in_step = True
     """Whether all runs must be decided together; if not, those that have spent least are, which can be far less work."""
 
-    def __init__(self, n_arms: int, horizon: int, runs: int, *, log: bool = False):
-        self.n_arms, self.horizon, self.runs = n_arms, horizon, runs
+    overlaps = False
+    """Whether it can decide again while pulls are out: ``wanted`` then holds those, and only what is added is new."""
+
+    def __init__(self, n_arms: int, horizon: Any, runs: int, *, log: bool = False):
+        self.n_arms, self.runs = n_arms, runs
+        self.horizon = horizon  # a whole number, unless pulls have costs
         self.pulls = np.zeros((runs, n_arms), dtype=np.int64)
         self.wanted = np.zeros((runs, n_arms), dtype=np.int64)
         self.failed = np.zeros((runs, n_arms), dtype=np.bool_)
@@ -37,10 +41,9 @@ class Play(ABC):
         """Runs in which no loss still to come can change what is pulled or returned."""
         return self.choice >= 0
 
-    def spent(self, rows: Any = slice(None)) -> NDArray[np.int64]:
-        """Pulls made so far in each run."""
-        total: NDArray[np.int64] = self.pulls[self.pick(rows)].sum(axis=1)
-        return total
+    def spent(self, rows: Any = slice(None)) -> NDArray[Any]:
+        """How much of the budget each run has used: pulls, unless they have costs."""
+        return np.asarray(self.pulls[self.pick(rows)].sum(axis=1))
 
     def pick(self, rows: Any) -> Any:
         """The same rows, as a slice where they are all of them: no copy is made then."""
@@ -86,3 +89,10 @@ class Play(ABC):
     @abstractmethod
     def interval(self, run: int, arm: int) -> tuple[float, float, float, str]:
         """Loss of an arm at the pulls it has had, low, high, and a word on what the interval rests on."""
+
+    def explain(self, run: int) -> str:
+        """Why these arms are next, in a few sentences."""
+        if self.done[run]:
+            return f"The game is over; arm {self.choice[run]} is returned."
+        arms = ", ".join(map(str, np.flatnonzero(self.wanted[run])))
+        return f"The rule wants arms {arms} next." if arms else "The rule waits for losses."

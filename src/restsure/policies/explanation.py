@@ -1,0 +1,91 @@
+"""Why this arm now, in words: the index of the arm that is next, its rival, and what would bring the rival's turn."""
+
+import copy
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from restsure.policies.horizon_lcb import HorizonLCBPlay
+
+_HALVINGS = 12  # of the interval in which the loss is sought that would turn the decision
+
+
+def explain_horizon(play: "HorizonLCBPlay") -> str:
+    """The state of a live game of optimism at the reach."""
+    row = np.array([0])
+    sure = "certified" if play.policy.certified else "not certified"
+    if play.done[0]:
+        return _explain_the_end(play, sure)
+    given = play.pulls[row]
+    room = np.where(play.failed[row], 0.0, play.budget.room(given))
+    cold = np.flatnonzero((given[0] < play.first) & (room[0] >= 1))
+    if cold.size:
+        return (
+            f"Every arm is pulled {play.first.max()} times before anything is compared; {cold.size} arms have not been."
+        )
+    index, mean = (part[0] for part in play.index(row, given, room))
+    index, mean = index + play.policy.floor, mean + play.policy.floor
+    order = [arm for arm in np.argsort(index, kind="stable").tolist() if room[0, arm] >= 1]
+    arm = order[0]
+    lines = [
+        f"Arm {arm} is next: it could reach {given[0, arm] + room[0, arm]:g} pulls, where its loss is predicted to be "
+        f"{mean[arm]:.4g} and could, optimistically, be {index[arm]:.4g} ({sure}): lower than any other's."
+    ]
+    if len(order) == 1:
+        return lines[0] + " No other arm can still be pulled."
+    rival = order[1]
+    lines.append(
+        f"Its rival is arm {rival}: predicted {mean[rival]:.4g} and optimistically {index[rival]:.4g} at up to "
+        f"{given[0, rival] + room[0, rival]:g} pulls. For the rival to be pulled, the prediction for arm {arm} has to rise by "
+        f"{index[rival] - index[arm]:.3g}."
+    )
+    lines.append(_what_would_turn_it(play, arm))
+    return " ".join(lines)
+
+
+def _explain_the_end(play: "HorizonLCBPlay", sure: str) -> str:
+    """Why the arm that was returned."""
+    if play.failed[0].all():
+        return "Every arm has failed; there is nothing to return."
+    row, arm = np.array([0]), int(play.choice[0])
+    loss = np.where(play.failed[0] | (play.pulls[0] == 0), np.inf, play.standing(row)[0])
+    text = (
+        f"The budget is spent. Arm {arm} is returned: its estimated loss of {loss[arm]:.4g} after {play.pulls[0, arm]} pulls "
+        f"is the lowest ({sure})"
+    )
+    loss[arm] = np.inf
+    rival = int(loss.argmin())
+    if not np.isfinite(loss[rival]):
+        return text + "."
+    return text + f"; the next is arm {rival} with {loss[rival]:.4g} after {play.pulls[0, rival]}."
+
+
+def _what_would_turn_it(play: "HorizonLCBPlay", arm: int) -> str:
+    """The lowest loss which, shown by all pulls of the next block, would make another arm the next one."""
+    trial = copy.deepcopy(play)
+    trial.wanted[0], trial.log = 0, None
+    trial.decide(np.array([0]))
+    times = int(trial.wanted[0, arm])
+    now, spread = (float(part[0, arm]) for part in play.estimate(np.array([0])))
+    noise = play.curves.variance_of_a_loss(arm) ** 0.5
+
+    def turns(loss: float) -> int | None:
+        other = copy.deepcopy(trial)
+        other.observe(np.array([arm]), np.full((1, times), loss))
+        if other.done[0]:
+            return None
+        other.decide(np.array([0]))
+        chosen = np.flatnonzero(other.wanted[0])
+        return int(chosen[0]) if chosen.size and chosen[0] != arm else None
+
+    low, high = now, now + 20 * (noise + spread)
+    what = f"its next {times} losses" if times > 1 else "its next loss"
+    if turns(high) is None:
+        return f"Nothing that {what} can show would change that."
+    if turns(low) is not None:
+        return f"If {what} only repeat{'s' if times == 1 else ''} the present {now:.4g}, it is the turn of arm {turns(low)}."
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if turns(middle) is not None else (middle, high)
+    return f"That happens if {what} come{'s' if times == 1 else ''} out above {high:.4g} (it stands at {now:.4g} now)."
