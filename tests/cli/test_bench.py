@@ -45,7 +45,7 @@ def test_in_model_needs_no_data(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("fast",), "suite='fast': must be one of 'in-model', 'rising', 'curves'"),
+        (("fast",), "suite='fast': must be one of 'in-model', 'rising', 'shapes', 'curves'"),
         (("rising", "--policies", "best"), "policies='best': must be one of"),
         (("rising", "--rows", "nowhere"), "rows='nowhere': must be part of the name of a row"),
         (("rising", "--replicates", "0"), "replicates=0: must be at least 1"),

@@ -22,7 +22,7 @@ from restsure.simulation.suites import DEFAULTS, SUITES, Row, Score, entries, ru
 
 
 def bench(
-    suite: Annotated[str, typer.Argument(help="in-model, rising or curves.")],
+    suite: Annotated[str, typer.Argument(help="in-model, rising, shapes or curves.")],
     policies: Annotated[str, typer.Option(help="Names, separated by commas; the suite's own if empty.")] = "",
     rows: Annotated[str, typer.Option(help="Only rows whose group or name has this text in it.")] = "",
     replicates: Annotated[int, typer.Option(help="Runs of each policy on each row.")] = 100,

@@ -1,5 +1,6 @@
 """Learning curves of unknown shape: a level and a trend in log-time, filtered."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,10 +38,6 @@ STALE = 1.25  # a filter is run again when its noise or scale has moved by more 
 STOCK = 1.05  # and that is looked at when the losses of the run have grown by this factor
 AT_ONCE = 32  # groups of losses that are prepared together
 KINSHIP = 8.0  # arms that the prior weights of the filters count for, against the arms of the run
-COLUMNS = {name: np.array([getattr(one, name) for one in FILTERS]) for name in Filter._fields}
-RHO, LOG_PRIOR = COLUMNS["rho"], np.log(COLUMNS["weight"])
-LEVEL_NOISE, TREND_NOISE = COLUMNS["level_noise"] ** 2, COLUMNS["trend_noise"] ** 2
-AHEAD = TREND_NOISE / RHO**2  # the noise of the trend, where it reaches the level
 STATE = LEVEL, TREND, P11, P12, P22, LIKELIHOOD = range(6)  # rows of a filter's state
 OUTLOOK = LEVEL, FALL, P11, TWICE_P12, P22, SIZE = range(
     6
@@ -75,22 +72,27 @@ class LogTrend(CurveModel):
 class LogTrendStates(CurveStates):
     """The filters of many arms; states have a row for each of level, trend, ..., a column a cell, and a layer a filter."""
 
-    def __init__(self, runs: int, lengths: Floats):
+    def __init__(self, runs: int, lengths: Floats, filters: Sequence[Filter] = FILTERS, kinship: float = KINSHIP):
         n_arms = len(lengths)
         cells = runs * n_arms
-        self.runs, self.n_arms = runs, n_arms
-        self.s0 = np.tile(np.outer(lengths, COLUMNS["offset"]), (runs, 1))
+        self.runs, self.n_arms, self.kinship = runs, n_arms, kinship
+        offset, self.rho, self.prior, self.slope_sd, *noises = (
+            np.array(column) for column in zip(*filters, strict=True)
+        )
+        self.level_noise, self.trend_noise = (noise**2 for noise in noises)
+        self.ahead_noise = self.trend_noise / self.rho**2  # the noise of the trend, where it reaches the level
+        self.s0 = np.tile(np.outer(lengths, offset), (runs, 1))
         self.roughness, self.losses = Roughness(runs, n_arms), ThinnedLosses(cells)
         self.stock_at = np.zeros(runs)  # losses of a run from which on its scale and noise are looked at again
         self.noise, self.scale = np.full(cells, np.nan), np.full(cells, np.nan)  # with which a filter was started
-        self.full = np.zeros((len(STATE), cells, len(FILTERS)))  # after all complete groups
+        self.full = np.zeros((len(STATE), cells, len(filters)))  # after all complete groups
         self.full_at = np.zeros(cells)  # the pull at which a filter stands
-        self.outlook = np.zeros((len(OUTLOOK), cells, len(FILTERS)))  # after the losses of the group at hand too
-        self.at, self.log_at = np.ones((cells, 1)), np.zeros((cells, len(FILTERS)))  # where that is: s, and log(s + s0)
+        self.outlook = np.zeros((len(OUTLOOK), cells, len(filters)))  # after the losses of the group at hand too
+        self.at, self.log_at = np.ones((cells, 1)), np.zeros((cells, len(filters)))  # where that is: s, and log(s + s0)
         self.done = np.zeros(cells, dtype=np.int64)  # complete groups that a filter has seen
         self.seen = np.zeros(cells, dtype=np.int64)  # losses that ``now`` has seen
-        self.alone = np.zeros((cells, len(FILTERS)))  # posterior weights of the filters, each arm by itself
-        self.weight = np.full((cells, len(FILTERS)), 1 / len(FILTERS))  # and with a prior that all arms of a run share
+        self.alone = np.zeros((cells, len(filters)))  # posterior weights of the filters, each arm by itself
+        self.weight = np.full((cells, len(filters)), 1 / len(filters))  # and with a prior that all arms of a run share
 
     def update(self, cells: Cells, losses: Floats) -> None:
         which = np.arange(len(self.done)) if isinstance(cells, slice) else cells
@@ -132,7 +134,7 @@ class LogTrendStates(CurveStates):
         self.scale[again], self.noise[again], self.done[again] = scale[stale], noise[stale], 0
         self.full[:, again] = 0.0
         self.full[LEVEL, again], self.full[TREND, again] = size, SLOPE * size
-        self.full[P11, again], self.full[P22, again] = (LEVEL_SD * size) ** 2, (COLUMNS["slope_sd"] * size) ** 2
+        self.full[P11, again], self.full[P22, again] = (LEVEL_SD * size) ** 2, (self.slope_sd * size) ** 2
         among = np.zeros((len(due), self.n_arms), dtype=np.bool_)
         among[due] = stale.reshape(-1, self.n_arms)
         return among.reshape(-1)
@@ -177,20 +179,36 @@ class LogTrendStates(CurveStates):
         step = when.copy()
         step[:, 1:] -= when[:, :-1]
         step[:, :1] -= np.log(start[:, None, None] + s0)
-        f = np.exp(-RHO * step)
-        g = (1 - f) / RHO
+        f = np.exp(-self.rho * step)
+        g = (1 - f) / self.rho
         noise, scale = (self.noise[cells, None] / size)[:, :, None], self.scale[cells, None]
         for k in range(width):
             work = len(cells) if count[-1] > k else int(np.searchsorted(-count, -k, side="left"))
             part = state[:, :work]
-            _propagate(part, step[:work, k], f[:work, k], g[:work, k], scale[:work])
+            self._propagate(part, step[:work, k], f[:work, k], g[:work, k], scale[:work])
             _observe(part, mean[:work, k, None], noise[:work, k])
             at[:work] = middle[:work, k]
+
+    def _propagate(self, state: Floats, step: Floats, f: Floats, g: Floats, scale: Floats) -> None:
+        """One step of log-time, with ``f = exp(-rho du)`` and ``g = (1 - f) / rho``.
+
+        The level drops by the trend, the trend dies out, and both become less certain.
+        """
+        level, trend, p11, p12, p22, _ = state
+        size = _size(level, scale) * step
+        level -= g * trend
+        trend *= f
+        moved = g * p22
+        p11 += g * (moved - 2 * p12) + self.level_noise * size
+        p12 -= moved
+        p12 *= f
+        p22 *= f * f
+        p22 += self.trend_noise * size
 
     def _look_ahead(self, cells: NDArray[np.intp], state: Floats, at: Floats) -> None:
         """What predictions of these cells need, and the posterior weights of their filters, each arm by itself."""
         self.at[cells], self.log_at[cells] = at, np.log(at + self.s0[cells])
-        odds = LOG_PRIOR + state[LIKELIHOOD]
+        odds = np.log(self.prior) + state[LIKELIHOOD]
         odds = np.exp(odds - odds.max(axis=1, keepdims=True))
         self.alone[cells] = odds / odds.sum(axis=1, keepdims=True)
         outlook = state.copy()
@@ -205,7 +223,7 @@ class LogTrendStates(CurveStates):
         The prior weight of filter j is ``(c w_j + sum_i p_ij) / (c + K)``, with ``p_ij`` the weights of arm i by itself. It
         is looked up when an arm has new losses, so that its weights change only then.
         """
-        shared = self.alone.reshape(self.runs, self.n_arms, -1)[runs].sum(axis=1) / COLUMNS["weight"] + KINSHIP
+        shared = self.alone.reshape(self.runs, self.n_arms, -1)[runs].sum(axis=1) / self.prior + self.kinship
         if len(runs) > 1:
             shared = shared[np.searchsorted(runs, cells // self.n_arms)]
         weight = self.alone[cells] * shared
@@ -241,10 +259,10 @@ class LogTrendStates(CurveStates):
         """Each filter's mean and variance at ``pulls``; ``D - 2g + (1 - f^2) / (2 rho)`` is ``D - g (3 - f) / 2``."""
         level, fall, p11, twice_p12, p22, size = self.outlook[:, cells]
         time = np.log(np.maximum(pulls[:, None], self.at[cells]) + self.s0[cells]) - self.log_at[cells]
-        f = np.exp(-RHO * time)
-        g = (1 - f) / RHO
+        f = np.exp(-self.rho * time)
+        g = (1 - f) / self.rho
         mean = np.minimum(level, np.maximum(level - fall * g, 0.0))
-        drift = (LEVEL_NOISE + AHEAD) * time - AHEAD * (g * (1.5 - 0.5 * f))
+        drift = (self.level_noise + self.ahead_noise) * time - self.ahead_noise * (g * (1.5 - 0.5 * f))
         return mean, p11 + g * (g * p22 - twice_p12) + size * drift
 
 
@@ -256,23 +274,6 @@ def _size(level: Floats, scale: Floats) -> Floats:
 def _ratio(new: Floats, old: Floats) -> Floats:
     """How far apart two positive numbers are, as a factor of at least one; NaN where there was none before."""
     return np.maximum(new / old, old / new)
-
-
-def _propagate(state: Floats, step: Floats, f: Floats, g: Floats, scale: Floats) -> None:
-    """One step of log-time, with ``f = exp(-rho du)`` and ``g = (1 - f) / rho``.
-
-    The level drops by the trend, the trend dies out, and both become less certain.
-    """
-    level, trend, p11, p12, p22, _ = state
-    size = _size(level, scale) * step
-    level -= g * trend
-    trend *= f
-    moved = g * p22
-    p11 += g * (moved - 2 * p12) + LEVEL_NOISE * size
-    p12 -= moved
-    p12 *= f
-    p22 *= f * f
-    p22 += TREND_NOISE * size
 
 
 def _observe(state: Floats, loss: Floats, noise: Floats) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from restsure import checks
 from restsure.arms import Arms, Gaussian, RoundNoise
 from restsure.bounds import ExactWeights
-from restsure.estimators import PowerLaw
+from restsure.estimators import CurveBank, PowerLaw
 from restsure.policies import (
     UCBE,
     ExploreThenCommit,
@@ -71,6 +71,7 @@ LINE_UP: dict[str, Entry] = {
     "rising-elimination": _always(RisingElimination()),
     "horizon-known": lambda row, arms: HorizonLCB(PowerLaw(0.5, _sigma_or_half(arms))),
     "horizon-power-law": _always(HorizonLCB(PowerLaw(0.5))),
+    "horizon-bank": _always(HorizonLCB(CurveBank(), patience=2)),
     "etc": _always(ExploreThenCommit(0.5)),
     "etc-published": _always(ExploreThenCommit.as_published(0.5)),
     "rest-sure": _always(RestSure(0.5)),
@@ -82,18 +83,23 @@ LINE_UP: dict[str, Entry] = {
 DEFAULTS: dict[str, tuple[str, ...]] = {
     "in-model": (
         *("round-robin", "explore-10", "explore-30", "explore-50", "halving", "halving-3", "sr", "r-sr"),
-        *("rest-sure-published", "rest-sure", "rest-sure-exact", "horizon-power-law", "horizon-known"),
+        *("rest-sure-published", "rest-sure", "rest-sure-exact", "horizon-known", "horizon"),
     ),
     "rising": (
         *("round-robin", "rr-sw-published", "rr-sw", "ucb-e-oracle", "r-ucbe-published", "r-ucbe", "sr"),
-        *("r-sr-published", "r-sr", "halving", "explore-50", "rest-sure", "horizon-power-law"),
+        *("r-sr-published", "r-sr", "halving", "halving-3", "explore-10", "explore-30", "explore-50", "rest-sure"),
+        "horizon",
+    ),
+    "shapes": (
+        *("round-robin", "explore-10", "explore-30", "explore-50", "halving", "halving-3", "sr", "r-sr", "rest-sure"),
+        *("horizon-bank", "horizon"),
     ),
     "curves": (
         *("round-robin", "explore-10", "explore-30", "explore-50", "halving", "halving-3", "sr", "r-sr"),
-        *("r-ucbe", "rising-elimination", "rest-sure", "horizon-power-law", "horizon"),
+        *("r-ucbe", "rising-elimination", "rest-sure", "horizon-bank", "horizon"),
     ),
 }
-"""Who plays when nobody is named. ``horizon`` is slow at long horizons: name it there."""
+"""Who plays when nobody is named."""
 
 
 def _sigma_or_half(arms: Arms) -> float:

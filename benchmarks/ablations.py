@@ -1,0 +1,120 @@
+"""What each part of HorizonLCB is worth: leave it out or change it, and compare the regrets.
+
+    python benchmarks/ablations.py [--csv benchmarks/results/ablations.csv] [--replicates 200] [--seed 1]
+
+Geometric means of the regret relative to the rule, over the rows of each kind; below one is better than the rule.
+"""
+
+import argparse
+import csv
+import math
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+import restsure as rs
+from restsure.cli.bench import _commit
+from restsure.estimators.log_trend import FILTERS, KINSHIP, Filter, LogTrendStates
+from restsure.simulation.suites import SUITES
+
+ROWS = {
+    "in-model": ("in-model", ("crossing, K = 8, T = 1,000", "random, K = 8, T = 1,000", "crossing, K = 32, T = 1,000")),
+    "Settings A, B": ("rising", ("0.1, T = 1000", "0.01, T = 500", "0.1, T = 400", "0.01, T = 400", "0.1, T = 800")),
+    "LCDB": ("curves", ("LCDB mean, K = 5, T = 256", "LCDB mean, K = 10", "LCDB mean, K = 20, T = 256", "LCDB split, K = 10")),
+    "other curves": ("curves", ("TaskSet, K = 5", "TaskSet, K = 10", "LCBench surrogate, K = 5", "online, K = 8", "Pythia")),
+    "shapes": ("shapes", ("exponent", "shifted", "sigmoids")),
+}
+THREE = tuple(Filter(offset, 0.5, weight, sd) for offset, weight, sd in ((0, 0.6, 0.3), (0.05, 0.3, 0.6), (0.5, 0.1, 0.6)))
+BANKS: dict[str, tuple[tuple[Filter, ...], float]] = {
+    "one filter": (FILTERS[:1], KINSHIP),
+    "three filters": (THREE, KINSHIP),
+    "no straight line": (tuple(f for f in FILTERS if f.rho > 0), KINSHIP),
+    "exponent 1/2 alone": (tuple(f for f in FILTERS if f.rho == 0.5), KINSHIP),
+    "no process noise": (tuple(f._replace(level_noise=0.0, trend_noise=0.0) for f in FILTERS[:-1]), KINSHIP),
+    "process noise doubled": (
+        tuple(f._replace(level_noise=2 * f.level_noise, trend_noise=2 * f.trend_noise) for f in FILTERS),
+        KINSHIP,
+    ),
+    "prior not shared by the arms": (FILTERS, 1e9),
+}
+
+
+@dataclass(frozen=True)
+class Ablated(rs.LogTrend):
+    """LogTrend with other filters."""
+
+    bank: str = ""
+
+    def start(self, runs: int, lengths: Any) -> LogTrendStates:
+        return LogTrendStates(runs, lengths, *BANKS[self.bank])
+
+
+def reach(few: float) -> Callable[[], Any]:
+    return lambda: patch("restsure.policies.horizon_lcb.FEW", few)
+
+
+VARIANTS: dict[str, tuple[rs.Policy, Callable[[], Any]]] = {
+    "the rule": (rs.HorizonLCB(), nullcontext),
+    **{name: (rs.HorizonLCB(Ablated(bank=name)), nullcontext) for name in BANKS},
+    "reach: all that is left": (rs.HorizonLCB(), reach(math.inf)),
+    "reach: 2/K of it": (rs.HorizonLCB(), reach(2)),
+    **{f"patience {p:g}": (rs.HorizonLCB(patience=p), nullcontext) for p in (0, 0.6, 0.8, 1.25, 2)},
+    "blocks of a tenth": (rs.HorizonLCB(), lambda: patch("restsure.policies.horizon_lcb.BLOCK", 10)),
+    "bank of power laws, patience 2": (rs.HorizonLCB(rs.CurveBank(), patience=2), nullcontext),
+    "exponent 1/2 known": (rs.HorizonLCB(rs.PowerLaw(0.5)), nullcontext),
+    "three filters, full reach, patience .9": (rs.HorizonLCB(Ablated(bank="three filters"), patience=0.9), reach(math.inf)),
+    "successive halving": (rs.SuccessiveHalving(), nullcontext),
+    "explore half, then commit": (rs.FixedExploration(0.5), nullcontext),
+}
+
+
+def regrets(replicates: int, seed: int, data: Path | None) -> dict[str, dict[str, list[float]]]:
+    """Mean regret of every variant on every row: by variant, then by kind."""
+    found: dict[str, dict[str, list[float]]] = {name: {kind: [] for kind in ROWS} for name in VARIANTS}
+    for kind, (suite, names) in ROWS.items():
+        for row in SUITES[suite](data):
+            if not any(name in f"{row.group}, {row.name}" for name in names):
+                continue
+            arms = row.make(replicates, seed)
+            for variant, (policy, changed) in VARIANTS.items():
+                with changed():
+                    out = rs.simulate(policy, arms, row.horizon, replicates, seed)
+                found[variant][kind].append(100 * float(out.regret.mean()))
+            print(f"{row.group}, {row.name}: {found['the rule'][kind][-1]:.3g}", flush=True)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--csv", type=Path)
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--replicates", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    found = regrets(options.replicates, options.seed, options.data)
+    lines = []
+    for variant, by_kind in found.items():
+        ratios = {
+            kind: np.exp(np.mean(np.log((np.array(values) + 0.02) / (np.array(found["the rule"][kind]) + 0.02))))
+            for kind, values in by_kind.items()
+        }
+        overall = math.exp(sum(math.log(ratio) for ratio in ratios.values()) / len(ratios))
+        lines.append([variant, *(f"{ratio:.3g}" for ratio in ratios.values()), f"{overall:.3g}"])
+    command = f"python benchmarks/ablations.py --replicates {options.replicates} --seed {options.seed}"
+    head = ["variant", *ROWS, "all"]
+    for line in [head, *lines]:
+        print("  ".join(f"{cell:>14}" if k else f"{cell:40}" for k, cell in enumerate(line)))
+    if options.csv:
+        with options.csv.open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow([*head, "commit", "command"])
+            writer.writerows([*line, _commit(), command] for line in lines)
+
+
+if __name__ == "__main__":
+    main()
