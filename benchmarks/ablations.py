@@ -25,11 +25,19 @@ from restsure.simulation.suites import SUITES
 ROWS = {
     "in-model": ("in-model", ("crossing, K = 8, T = 1,000", "random, K = 8, T = 1,000", "crossing, K = 32, T = 1,000")),
     "Settings A, B": ("rising", ("0.1, T = 1000", "0.01, T = 500", "0.1, T = 400", "0.01, T = 400", "0.1, T = 800")),
-    "LCDB": ("curves", ("LCDB mean, K = 5, T = 256", "LCDB mean, K = 10", "LCDB mean, K = 20, T = 256", "LCDB split, K = 10")),
-    "other curves": ("curves", ("TaskSet, K = 5", "TaskSet, K = 10", "LCBench surrogate, K = 5", "online, K = 8", "Pythia")),
+    "LCDB": (
+        "curves",
+        ("LCDB mean, K = 5, T = 256", "LCDB mean, K = 10", "LCDB mean, K = 20, T = 256", "LCDB split, K = 10"),
+    ),
+    "other curves": (
+        "curves",
+        ("TaskSet, K = 5", "TaskSet, K = 10", "LCBench surrogate, K = 5", "online, K = 8", "Pythia"),
+    ),
     "shapes": ("shapes", ("exponent", "shifted", "sigmoids")),
 }
-THREE = tuple(Filter(offset, 0.5, weight, sd) for offset, weight, sd in ((0, 0.6, 0.3), (0.05, 0.3, 0.6), (0.5, 0.1, 0.6)))
+THREE = tuple(
+    Filter(offset, 0.5, weight, sd) for offset, weight, sd in ((0, 0.6, 0.3), (0.05, 0.3, 0.6), (0.5, 0.1, 0.6))
+)
 BANKS: dict[str, tuple[tuple[Filter, ...], float]] = {
     "one filter": (FILTERS[:1], KINSHIP),
     "three filters": (THREE, KINSHIP),
@@ -67,7 +75,10 @@ VARIANTS: dict[str, tuple[rs.Policy, Callable[[], Any]]] = {
     "blocks of a tenth": (rs.HorizonLCB(), lambda: patch("restsure.policies.horizon_lcb.BLOCK", 10)),
     "bank of power laws, patience 2": (rs.HorizonLCB(rs.CurveBank(), patience=2), nullcontext),
     "exponent 1/2 known": (rs.HorizonLCB(rs.PowerLaw(0.5)), nullcontext),
-    "three filters, full reach, patience .9": (rs.HorizonLCB(Ablated(bank="three filters"), patience=0.9), reach(math.inf)),
+    "three filters, full reach, patience .9": (
+        rs.HorizonLCB(Ablated(bank="three filters"), patience=0.9),
+        reach(math.inf),
+    ),
     "successive halving": (rs.SuccessiveHalving(), nullcontext),
     "explore half, then commit": (rs.FixedExploration(0.5), nullcontext),
 }

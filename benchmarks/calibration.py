@@ -1,6 +1,6 @@
 """How often the 90 % interval of HorizonLCB covers the true loss of the arm it returns.
 
-    python benchmarks/calibration.py [--csv benchmarks/results/calibration.csv] [--replicates 200] [--seed 1]
+python benchmarks/calibration.py [--csv benchmarks/results/calibration.csv] [--replicates 200] [--seed 1]
 """
 
 import argparse
@@ -47,7 +47,9 @@ def main() -> None:
         for group, found in by_group.items():
             cover, bias = np.mean(found, axis=0)
             lines.append((suite, group, str(len(found)), f"{cover:.3f}", f"{bias:.2f}"))
-            print(f"{suite:10} {group:24} {len(found):3} rows: {cover:.1%} covered, bias {bias:+.2f} spreads", flush=True)
+            print(
+                f"{suite:10} {group:24} {len(found):3} rows: {cover:.1%} covered, bias {bias:+.2f} spreads", flush=True
+            )
     if options.csv:
         command = f"python benchmarks/calibration.py --replicates {options.replicates} --seed {options.seed}"
         with options.csv.open("w", newline="") as file:

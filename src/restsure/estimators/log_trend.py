@@ -28,7 +28,7 @@ FILTERS = (
     Filter(0, 1 / 2, 6 / 16, 0.3),  # falls at once
     Filter(1 / 20, 1 / 2, 3 / 16, 0.6),  # after a delay
     Filter(1 / 2, 1 / 2, 1 / 16, 0.6),  # nearly linear
-    Filter(1 / 2, -1, 2 / 16, 0.3),  # a straight line, until it is not
+    Filter(1 / 2, -1, 2 / 16, 0.6),  # a straight line, until it is not
     Filter(0, 1, 2 / 16, 0.3),  # soon done
     Filter(0, 1 / 10, 1 / 16, 0.2),  # nearly linear in log-time
     Filter(0, 1 / 2, 1 / 16, 0.3, 0.02, 0.03),  # nearly exactly a power law
