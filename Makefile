@@ -17,7 +17,8 @@ check: $(VENV)/.test  ## style, types, and the one-way flow of the rooms
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.test  ## the speed figures in docs/benchmarks.md
+bench: $(VENV)/.test  ## the speed figures in docs/benchmarks.md, beside Optuna's
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	$(BIN)/python benchmarks/speed.py
 
 clean:

@@ -21,31 +21,55 @@ NOTES = {
     "speed": """## Speed
 
 One core. For rounds and eliminations the ratio is the time over `K log K` relative to K = 10,000: close to one means that
-growth is K log K, and above one that a fixed overhead still dominates. For simulations it is how many times faster a pull
-is: than the naive pseudocode (`tests/paper/reference.py`) and a plain Python loop over eight arms that draws losses and
-updates two sums without any decision, both in the same run; and than the public simulators of the rising-bandit papers,
-whose times a pull were measured once (15, 8 and 36 microseconds, and 270 growing with T).
+growth is K log K, and above one that a fixed overhead dominates. For decisions of a live game it is the time over that
+of `report` and `should_prune` of Optuna's median pruner in memory, in the same run. For simulations it is how many times
+faster a pull is: than the naive pseudocode (`tests/paper/reference.py`) and a plain Python loop over eight arms that draws
+losses and updates two sums without any decision, both in the same run; and than the public simulators of the
+rising-bandit papers, whose times a pull were measured once (15, 8 and 36 microseconds, and 270 growing with T).
 """,
     "in-model": """## In the model
 
 Power laws with a known exponent of 1/2, one fresh instance a run. Mean regret in points (loss times 100) and its ninth
-decile; `benchmarks/results/` also has standard errors, runs within a point, errors and pulls. `horizon-known` is told the
-noise, `horizon-power-law` estimates it.
+decile; `benchmarks/results/` also has standard errors, runs within a point, errors and pulls. `horizon-known` is told exponent
+and noise, `horizon` nothing.
 """,
     "rising": """## The rising-bandit papers' problems
 
 Settings A and B with the papers' own seeds. `-published` has the constants and the bugs of the public code, `-oracle` is told
 the true gaps. The published error tables are reproduced by `tests/policies/test_published_tables.py`.
 """,
+    "shapes": """## Other shapes
+
+Exponents other than 1/2, exponentials with time constants around T/20, T/5 and T/3, power laws that start late, sigmoids in
+log-time; noise .05, and .02 where T = 256.
+""",
     "curves": """## Real learning curves
 
-Replay of recorded curves. `rest-sure` and `horizon-power-law` assume an exponent of 1/2, which real curves do not have;
-`horizon` is `HorizonLCB()`, which assumes none.
+Replay of recorded curves. `rest-sure` assumes an exponent of 1/2, which real curves do not have; `horizon` is `HorizonLCB()`,
+and `horizon-bank` is `HorizonLCB(CurveBank(), patience=2)`.
+""",
+    "ablations": """## Ablations
+
+`HorizonLCB()` with a part left out or changed: geometric mean of the regret relative to the rule, over some rows of each kind;
+below one is better than the rule. What the parts are: [policy.md](policy.md).
+""",
+    "calibration": """## Calibration
+
+How often the 90 % interval that `HorizonLCB()` reports covers the true loss of the model it returns, and how far above the
+estimate that is on average, in spreads. Between 85 and 95 % is called calibrated. It is not where the policy is shown
+something else than it is judged by: LCDB splits show the error on one split, judged by the mean over all; online learners show
+the error on the stream, judged by a test set that is 1.2 points harder. And it is not on curves that none of the filters
+has (Settings A and B).
 """,
 }
 
 
-TABLES = {"in-model": ("regret", "p90"), "rising": ("regret", "error"), "curves": ("regret", "p90")}
+TABLES = {
+    "shapes": ("regret", "p90"),
+    "in-model": ("regret", "p90"),
+    "rising": ("regret", "error"),
+    "curves": ("regret", "p90"),
+}
 """What is shown of a suite; the files have standard errors, pulls and the rest."""
 
 
@@ -95,7 +119,7 @@ def matrix(rows: list[dict[str, str]], value: str) -> list[str]:
 
 def section(name: str) -> str:
     rows = read(name)
-    parts = [listing(rows)] if name == "speed" else [matrix(rows, value) for value in TABLES[name]]
+    parts = [listing(rows)] if name not in TABLES else [matrix(rows, value) for value in TABLES[name]]
     return "\n".join([NOTES[name], *("\n".join(part) + "\n" for part in parts), made_by(rows), ""])
 
 

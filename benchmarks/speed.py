@@ -1,6 +1,6 @@
 """How fast it is: one round at many arms, and the time a simulated pull takes beside others who simulate.
 
-    python benchmarks/speed.py [--csv benchmarks/results/speed.csv]
+    python benchmarks/speed.py [--csv benchmarks/results/speed.csv]       (needs Optuna: pip install '.[bench]')
 
 Times depend on the machine; the ratios are what is claimed. One core: numpy runs these sizes without threads.
 """
@@ -62,6 +62,65 @@ def live_round(n_arms: int) -> float:
             best = min(best, time.perf_counter() - start)
     assert not game.log
     return best
+
+
+def live_horizon(n_arms: int, horizon: int, decisions: int | None = None) -> tuple[float, float]:
+    """A live game of HorizonLCB: the median time of a decision (ask and tell) after the start, and the time a pull."""
+    rng = np.random.default_rng(0)
+    alpha, beta = crossing(rng, n_arms)
+    game, told, times, pulls = rs.HorizonLCB().start(n_arms, horizon), np.zeros(n_arms, dtype=int), list[float](), 0
+    while decisions is None or len(times) < decisions:
+        start = time.perf_counter()
+        pull = game.ask()
+        asked = time.perf_counter() - start
+        if pull is None:
+            break
+        s = told[pull.arm] + np.arange(1, pull.times + 1)
+        losses = (alpha[pull.arm] * s**-0.5 + beta[pull.arm] + rng.normal(0, 0.1, pull.times)).tolist()
+        told[pull.arm] += pull.times
+        start = time.perf_counter()
+        game.tell(pull.arm, losses)
+        if min(told) >= 2:
+            times.append(asked + time.perf_counter() - start)
+            pulls += pull.times
+    return float(np.median(times[1:])), sum(times) / pulls
+
+
+def optuna_step(pruner: object, trials: int = 12, steps: int = 60) -> float:
+    """The median time of ``report`` and ``should_prune``, in memory."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study, times = optuna.create_study(pruner=pruner), list[float]()
+    for _ in range(trials):
+        trial = study.ask()
+        for step in range(steps):
+            start = time.perf_counter()
+            trial.report(0.5 * (step + 1) ** -0.5, step)
+            trial.should_prune()
+            times.append(time.perf_counter() - start)
+        study.tell(trial, 0.3)
+    return float(np.median(times))
+
+
+def decisions() -> list[Line]:
+    """What a decision costs in a live game, beside Optuna's; the ratio is to the median pruner's time."""
+    import optuna
+
+    median = optuna_step(optuna.pruners.MedianPruner())
+    halving = optuna_step(optuna.pruners.SuccessiveHalvingPruner())
+    few, few_a_pull = min(live_horizon(12, 10_000) for _ in range(3))
+    many, _ = live_horizon(10_000, 100_000, decisions=1_500)
+    return [
+        (label, what, 1e6 * took, took / median)
+        for label, what, took in (
+            ("Optuna, MedianPruner", "report + should_prune: microseconds", median),
+            ("Optuna, SuccessiveHalvingPruner", "report + should_prune: microseconds", halving),
+            ("HorizonLCB, live, K = 12, T = 1e4", "ask + tell: microseconds a decision", few),
+            ("HorizonLCB, live, K = 12, T = 1e4", "the same, a pull", few_a_pull),
+            ("HorizonLCB, live, K = 10,000, T = 1e5", "ask + tell: microseconds a decision after the start", many),
+        )
+    ]
 
 
 def elimination(n_arms: int, *, on_the_envelope: bool) -> float:
@@ -143,6 +202,7 @@ def simulations() -> list[Line]:
         ("successive halving", rs.SuccessiveHalving()),
         ("R-SR", rs.RisingSuccessiveRejects()),
         ("HorizonLCB, known shape", rs.HorizonLCB(rs.PowerLaw(0.5, 0.1))),
+        ("HorizonLCB", rs.HorizonLCB()),
     ):
         took = nanoseconds(policy, drawn, 10_000, 1_000)
         rows.append((f"{label}: over the plain loop", "K = 8, T = 1e4, 1,000 runs: ns a pull", took, loop / took))
@@ -173,10 +233,13 @@ def main() -> None:
         ("elimination (line 11), every arm on the envelope", {k: elimination(k, on_the_envelope=True) for k in sizes}),
     ):
         rows += [(label, f"K = {k:,}: microseconds", 1e6 * t, ratio) for k, t, ratio in growth(timed)]
-    rows += simulations()
+    rows += decisions() + simulations()
     for label, what, value, ratio in rows:
         print(f"{label:50}  {what:50} {value:14,.1f} {ratio:10.2f}")
-    print("Last column: time over K log K relative to K = 10,000; for simulations, how many times faster.")
+    print(
+        "Last column: time over K log K relative to K = 10,000; for decisions, the time over Optuna's median pruner's;"
+    )
+    print("for simulations, how many times faster.")
     if options.csv:
         commit = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False

@@ -32,7 +32,7 @@ class PlainRun:
 
     def scale(self) -> float:
         means = [sum(y) / len(y) for y in self.losses if y]
-        middle = float(np.median(means))
+        middle = abs(float(np.median(means)))
         if len(means) == 1:
             return middle
         return max(1e-9, min(middle, max(8 * float(np.std(means)), middle / 10)))
@@ -79,7 +79,7 @@ class PlainRun:
                 du = math.log((middle + s0) / (before + s0))
                 e = math.exp(-f.rho * du)
                 g = (1 - e) / f.rho
-                q = min(max(level, 0.02 * size), 2 * size)
+                q = min(max(abs(level), 0.02 * size), 2 * size)
                 level, trend = level - g * trend, trend * e
                 a += -2 * g * b + g * g * c + (f.level_noise * q) ** 2 * du
                 b = e * (b - g * c)
@@ -100,8 +100,8 @@ class PlainRun:
             d = math.log((max(m, at) + s0) / (at + s0))
             e = math.exp(-f.rho * d)
             g = (1 - e) / f.rho
-            q = min(max(level, 0.02 * size), 2 * size)
-            means.append(min(level, max(level - max(trend, 0) * g, 0)))
+            q = min(max(abs(level), 0.02 * size), 2 * size)
+            means.append(max(level - max(trend, 0) * g, 0) if level >= 0 else level - max(trend, 0) * g)
             drift = f.level_noise**2 * d + f.trend_noise**2 * (d - 2 * g + (1 - e * e) / (2 * f.rho)) / f.rho**2
             variances.append(a - 2 * g * b + g * g * c + q * q * drift)
         mean = sum(w * x for w, x in zip(self.weights[i], means, strict=True))

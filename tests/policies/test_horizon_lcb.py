@@ -94,3 +94,17 @@ def test_interval_is_not_certified_and_says_so() -> None:
 def test_bad_parameters(make, message) -> None:
     with pytest.raises(rs.InvalidParameter, match=message):
         make()
+
+
+@pytest.mark.parametrize("shift", [-3.0, -0.3, 5.0])
+def test_losses_of_any_sign(shift: float) -> None:
+    """Log-likelihoods and scores are below zero: the best arm is found as surely as without the shift, or nearly."""
+    rng = np.random.default_rng(0)
+    alpha, beta = rng.uniform(0.1, 0.6, (100, 5, 1)), np.array([0.1, 0.25, 0.4, 0.3, 0.2])[:, None]
+    losses = alpha * np.arange(1, 301) ** -0.5 + beta
+    seen = losses + rng.normal(0, 0.05, losses.shape)
+    plain, shifted = (
+        rs.simulate(rs.HorizonLCB(), rs.TableArms(losses + by, observed=seen + by), 300, 100, seed=0).regret.mean()
+        for by in (0.0, shift)
+    )
+    assert shifted < 3 * plain

@@ -39,9 +39,7 @@ STOCK = 1.05  # and that is looked at when the losses of the run have grown by t
 AT_ONCE = 32  # groups of losses that are prepared together
 KINSHIP = 8.0  # arms that the prior weights of the filters count for, against the arms of the run
 STATE = LEVEL, TREND, P11, P12, P22, LIKELIHOOD = range(6)  # rows of a filter's state
-OUTLOOK = LEVEL, FALL, P11, TWICE_P12, P22, SIZE = range(
-    6
-)  # what a prediction needs; SIZE is that of the process noise
+OUTLOOK = LEVEL, FALL, P11, TWICE_P12, P22, SIZE, BOTTOM = range(7)  # rows of what a prediction needs
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class LogTrendStates(CurveStates):
 
     def update(self, cells: Cells, losses: Floats) -> None:
         which = np.arange(len(self.done)) if isinstance(cells, slice) else cells
-        self.roughness.update(which, losses)
+        self.roughness.update(_place(which), losses)
         self.losses.update(which, losses)
 
     def refresh(self, runs: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -141,25 +139,27 @@ class LogTrendStates(CurveStates):
 
     def _run(self, cells: NDArray[np.intp]) -> None:
         """Feed complete groups that a filter has not seen, then what there is of the next one, on trial."""
-        pulls, done = self.losses.pulls[cells], self.done[cells]
+        place = _place(cells)
+        pulls, done = self.losses.pulls[place], self.done[place]
         complete = self.losses.groups.complete(pulls)
         missing = complete - done
         if missing[0] != missing[-1] or not (missing == missing[0]).all():
             order = np.argsort(-missing, kind="stable")  # the longest series first: those at work stand in front
             cells, pulls, done, complete, missing = (part[order] for part in (cells, pulls, done, complete, missing))
-        state, at = self.full[:, cells], self.full_at[cells]
+            place = cells
+        state, at = self.full[:, place].copy(), self.full_at[place].copy()
         for fed in range(0, int(missing[0]), AT_ONCE):
             work = slice(0, int(np.searchsorted(-missing, -fed, side="left")))
             self._feed(cells[work], state[:, work], at[work], done[work] + fed, missing[work] - fed)
         if missing[0]:
-            self.full[:, cells], self.full_at[cells], self.done[cells] = state, at, complete
+            self.full[:, place], self.full_at[place], self.done[place] = state, at, complete
         begun = pulls > self.losses.groups.edges[complete]
         if begun.any():
             part, part_at = state[:, begun], at[begun]
             self._feed(cells[begun], part, part_at, complete[begun], np.ones(int(begun.sum()), dtype=np.int64))
             state[:, begun], at[begun] = part, part_at
-        self.seen[cells] = pulls
-        self._look_ahead(cells, state, at[:, None])
+        self.seen[place] = pulls
+        self._look_ahead(place, state, at[:, None])
 
     def _feed(
         self, cells: NDArray[np.intp], state: Floats, at: Floats, first: NDArray[np.int64], count: NDArray[np.int64]
@@ -173,15 +173,16 @@ class LogTrendStates(CurveStates):
         if count[-1] < width:
             group = np.minimum(group, (first + count - 1)[:, None])  # beyond the last of a cell: never used
         mean, size, middle = self.losses.read(cells[:, None], group)
-        s0 = self.s0[cells][:, None, :]
+        place = _place(cells)
+        s0 = self.s0[place][:, None, :]
         when = np.log(middle[:, :, None] + s0)
         start = np.where(first == 0, middle[:, 0], at)  # no step before the first loss
-        step = when.copy()
-        step[:, 1:] -= when[:, :-1]
-        step[:, :1] -= np.log(start[:, None, None] + s0)
+        step = when - np.log(start[:, None, None] + s0)
+        if width > 1:
+            step[:, 1:] = when[:, 1:] - when[:, :-1]
         f = np.exp(-self.rho * step)
         g = (1 - f) / self.rho
-        noise, scale = (self.noise[cells, None] / size)[:, :, None], self.scale[cells, None]
+        noise, scale = (self.noise[place, None] / size)[:, :, None], self.scale[place, None]
         for k in range(width):
             work = len(cells) if count[-1] > k else int(np.searchsorted(-count, -k, side="left"))
             part = state[:, :work]
@@ -205,16 +206,18 @@ class LogTrendStates(CurveStates):
         p22 *= f * f
         p22 += self.trend_noise * size
 
-    def _look_ahead(self, cells: NDArray[np.intp], state: Floats, at: Floats) -> None:
+    def _look_ahead(self, cells: Cells, state: Floats, at: Floats) -> None:
         """What predictions of these cells need, and the posterior weights of their filters, each arm by itself."""
         self.at[cells], self.log_at[cells] = at, np.log(at + self.s0[cells])
         odds = np.log(self.prior) + state[LIKELIHOOD]
         odds = np.exp(odds - odds.max(axis=1, keepdims=True))
         self.alone[cells] = odds / odds.sum(axis=1, keepdims=True)
-        outlook = state.copy()
+        outlook = np.empty((len(OUTLOOK), *odds.shape))
+        outlook[: len(STATE)] = state
         np.maximum(state[TREND], 0.0, out=outlook[FALL])
         outlook[TWICE_P12] *= 2
         outlook[SIZE] = _size(state[LEVEL], self.scale[cells, None])
+        outlook[BOTTOM] = np.where(state[LEVEL] < 0, -np.inf, 0.0)  # a loss below the floor knows no floor
         self.outlook[:, cells] = outlook
 
     def _share_weights(self, cells: NDArray[np.intp], runs: NDArray[np.intp]) -> None:
@@ -226,8 +229,9 @@ class LogTrendStates(CurveStates):
         shared = self.alone.reshape(self.runs, self.n_arms, -1)[runs].sum(axis=1) / self.prior + self.kinship
         if len(runs) > 1:
             shared = shared[np.searchsorted(runs, cells // self.n_arms)]
-        weight = self.alone[cells] * shared
-        self.weight[cells] = weight / weight.sum(axis=1, keepdims=True)
+        place = _place(cells)
+        weight = self.alone[place] * shared
+        self.weight[place] = weight / weight.sum(axis=1, keepdims=True)
 
     def predict(self, cells: Cells, pulls: Floats) -> tuple[Floats, Floats]:
         mean, variance = self._ahead(cells, pulls)
@@ -257,18 +261,23 @@ class LogTrendStates(CurveStates):
 
     def _ahead(self, cells: Cells, pulls: Floats) -> tuple[Floats, Floats]:
         """Each filter's mean and variance at ``pulls``; ``D - 2g + (1 - f^2) / (2 rho)`` is ``D - g (3 - f) / 2``."""
-        level, fall, p11, twice_p12, p22, size = self.outlook[:, cells]
+        level, fall, p11, twice_p12, p22, size, bottom = self.outlook[:, cells]
         time = np.log(np.maximum(pulls[:, None], self.at[cells]) + self.s0[cells]) - self.log_at[cells]
         f = np.exp(-self.rho * time)
         g = (1 - f) / self.rho
-        mean = np.minimum(level, np.maximum(level - fall * g, 0.0))
+        mean = np.maximum(level - fall * g, bottom)
         drift = (self.level_noise + self.ahead_noise) * time - self.ahead_noise * (g * (1.5 - 0.5 * f))
         return mean, p11 + g * (g * p22 - twice_p12) + size * drift
 
 
 def _size(level: Floats, scale: Floats) -> Floats:
     """What process noise is a share of, squared: the level, within reason."""
-    return np.asarray(np.fmin(np.fmax(level, 0.02 * scale), 2 * scale) ** 2)
+    return np.asarray(np.fmin(np.fmax(np.abs(level), 0.02 * scale), 2 * scale) ** 2)
+
+
+def _place(cells: NDArray[np.intp]) -> Cells:
+    """The same cells; one alone as a slice, which numpy reads and writes without a copy."""
+    return slice(int(cells[0]), int(cells[0]) + 1) if len(cells) == 1 else cells
 
 
 def _ratio(new: Floats, old: Floats) -> Floats:

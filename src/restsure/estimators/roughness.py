@@ -14,11 +14,11 @@ OWN = 10  # second differences of an arm that count towards the noise of all
 class Roughness:
     """The scale and the noise of losses, for the arms of many runs; constant memory an arm.
 
-    With ``a_i`` the mean loss of arm i and ``med`` their median, the scale is ``L = min(med, max(8 std(a_i), med / 10))``
-    (``med`` for an arm alone). The noise of an arm comes from second differences ``d_s = y_s - 2 y_{s-1} + y_{s-2}``, which no
-    smooth curve has, weighed by ``s - 1``: ``V_i = sum w d^2 / 6 / sum w``. That of all arms is ``Rp = (sum min(n_i - 2, 10)
-    V_i + (.02 L)^2) / (sum min(n_i - 2, 10) + 1)``, and the noise used is ``(20 Rp + (n_i - 2) V_i) / (20 + n_i - 2)``, at
-    least ``(.001 L)^2``.
+    With ``a_i`` the mean loss of arm i and ``med`` the size of their median, the scale is ``L = min(med, max(8 std(a_i),
+    med / 10))`` (``med`` for an arm alone). The noise of an arm comes from second differences ``d_s = y_s - 2 y_{s-1} +
+    y_{s-2}``, which no smooth curve has, weighed by ``s - 1``: ``V_i = sum w d^2 / 6 / sum w``. That of all arms is ``Rp =
+    (sum min(n_i - 2, 10) V_i + (.02 L)^2) / (sum min(n_i - 2, 10) + 1)``, and the noise used is ``(20 Rp + (n_i - 2) V_i) /
+    (20 + n_i - 2)``, at least ``(.001 L)^2``.
     """
 
     def __init__(self, runs: int, n_arms: int):
@@ -28,7 +28,7 @@ class Roughness:
         self.pulls = np.zeros(cells, dtype=np.int64)
         self.total, self.squares = np.zeros(cells), np.zeros(cells)
 
-    def update(self, cells: NDArray[np.intp], losses: Floats) -> None:
+    def update(self, cells: Cells, losses: Floats) -> None:
         """The next losses of each cell: shape (number of cells, block)."""
         block, n = losses.shape[1], self.pulls[cells]
         series = np.concatenate((self.last[cells], losses), axis=1)
@@ -52,7 +52,7 @@ class Roughness:
         means = np.where(seen, self.total.reshape(self.shape)[runs] / np.maximum(pulls, 1), np.inf)
         ranked = np.sort(means, axis=1)
         row, middle = np.arange(len(runs)), np.maximum(count - 1, 0)
-        median = (ranked[row, middle // 2] + ranked[row, (middle + 1) // 2]) / 2
+        median = np.abs((ranked[row, middle // 2] + ranked[row, (middle + 1) // 2]) / 2)
         means = np.where(seen, means, 0.0)
         size = np.maximum(count, 1)[:, None]
         apart = np.where(seen, means - means.sum(axis=1, keepdims=True) / size, 0.0)
