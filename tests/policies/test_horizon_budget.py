@@ -44,7 +44,7 @@ def plain(table: np.ndarray, budget: float, costs: list[float], ends: list[float
         if not index:
             break
         arm = min(index, key=lambda i: index[i])
-        pulls[arm] += min(int(room[arm] + 1e-9), max(1, pulls[arm] // 20))
+        pulls[arm] += min(int(room[arm] + 1e-9), -(-pulls[arm] // 20))
     now = [curve(i, pulls[i])[0] for i in range(k)]
     return pulls, now.index(min(now))
 

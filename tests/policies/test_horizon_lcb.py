@@ -29,7 +29,7 @@ def plain(table, horizon: int, rho: float, sigma: float, patience: float) -> tup
             width = patience * math.sqrt(2 * math.log(1 + left / (k * pulls[i])))
             index.append(mean - width * sd if math.isfinite(sd) else -1e300 / (1 + pulls[i]))
         arm = index.index(min(index))
-        pulls[arm] += min(left, max(1, pulls[arm] // 20))
+        pulls[arm] += min(left, -(-pulls[arm] // 20))
     now = [curve(i, pulls[i])[0] for i in range(k)]
     return pulls, now.index(min(now))
 

@@ -37,7 +37,7 @@ class HorizonLCB(Policy):
 
         I_i = M_i - patience * sqrt(2 log(1 + (T - t) / (K n_i))) * S_i
 
-    The arm with the lowest index gets ``max(1, floor(n_i / 20))`` pulls; every pull given to another arm shortens the reach,
+    The arm with the lowest index gets ``ceil(n_i / 20)`` pulls; every pull given to another arm shortens the reach,
     so that waiting is punished and commitment happens by itself. Among more than four arms no one can hope to get all that
     is left, and is judged by what it can hope for. The pulls that the curve needs to say anything come first (one of each arm
     if that is more than half of the budget). In the end the lowest estimated loss at the pulls that were made is returned.
@@ -198,7 +198,7 @@ class HorizonLCBPlay(PeerPlay):
             worth &= lowest < self._expected_of_those_out(rows, out, given, room)
         line = np.flatnonzero(worth)
         arms = arms[line]
-        block = np.maximum(1, given[line, arms] // BLOCK)
+        block = -(-given[line, arms] // BLOCK)
         self.wanted[rows[line], arms] = np.minimum(block, whole_pulls(room[line, arms]))
 
     def _expected_of_those_out(
