@@ -7,10 +7,10 @@ import restsure as rs
 
 PUBLIC = """
     UCBE Bernoulli BetaNoise CurveBank CurveFit Decision ExploreThenCommit FixedExploration FunctionArms Game Gaussian
-    HorizonLCB InvalidLoss InvalidParameter LeastSquares LogTrend MissingExtra NoArmLeft OutOfTurn Policy PowerLaw
-    PowerLawArms Pull Recommendation RestSure RestSureError RisingElimination RisingSuccessiveRejects RisingUCB
+    HorizonLCB InvalidLoss InvalidParameter LeastSquares Learner LogTrend MissingExtra NoArmLeft OutOfTurn Policy PowerLaw
+    PowerLawArms Pull Recommendation RestSure RestSureError Result RisingElimination RisingSuccessiveRejects RisingUCB
     RisingUCBE RoundNoise RoundRobin Simulation SuccessiveHalving SuccessiveRejects TableArms TwoWindow WrongType
-    __version__ bounds fit_curve pseudo_regret reach simulate theory
+    __version__ bounds fit_curve pseudo_regret reach select simulate theory
 """
 
 

@@ -30,6 +30,7 @@ from restsure.policies import (
 )
 from restsure.problem import Decision, Pull, Recommendation, pseudo_regret, reach
 from restsure.simulation import Simulation, simulate
+from restsure.training import Learner, Result, select
 
 __version__ = "0.1.0"
 
@@ -48,6 +49,7 @@ __all__ = [
     "HorizonLCB",
     "InvalidLoss",
     "InvalidParameter",
+    "Learner",
     "LeastSquares",
     "LogTrend",
     "MissingExtra",
@@ -60,6 +62,7 @@ __all__ = [
     "Recommendation",
     "RestSure",
     "RestSureError",
+    "Result",
     "RisingElimination",
     "RisingSuccessiveRejects",
     "RisingUCB",
@@ -77,6 +80,7 @@ __all__ = [
     "fit_curve",
     "pseudo_regret",
     "reach",
+    "select",
     "simulate",
     "theory",
 ]

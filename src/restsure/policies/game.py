@@ -148,6 +148,13 @@ class Game:
         reason = (why[-1] if why else "lowest estimated loss at the pulls made so far") + f"; {basis}"
         return Recommendation(arm, int(play.pulls[0, arm]), loss, low, high, reason)
 
+    def outlook(self, pulls: int) -> list[tuple[float, float, float]] | None:
+        """Each arm's predicted loss after ``pulls`` pulls in all, low and high; None if the policy predicts nothing."""
+        pulls = checks.whole("pulls", pulls, at_least=1)
+        self._advance()
+        self._take_in()
+        return self._play.outlook(0, pulls)
+
     def explain(self) -> str:
         """Why this arm now, who is its rival, and what would have to happen for the rival to be pulled; then the log.
 

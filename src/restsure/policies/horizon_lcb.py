@@ -129,6 +129,7 @@ class HorizonLCBPlay(PeerPlay):
         need = 1 if need * budget.costs.sum() > budget.total / 2 else need
         self.first = np.minimum(need, budget.max_pulls).astype(np.int64)
         self.starting = True  # until every arm has had these
+        self.below = False  # whether a loss was below the floor
         self.share = min(1.0, FEW / n_arms)
         self.stored = np.full((runs, n_arms), -np.inf)  # lower bounds of indices, where there are many arms
         self.epoch = np.full(runs, np.inf)  # what was left when these bounds were begun
@@ -137,6 +138,7 @@ class HorizonLCBPlay(PeerPlay):
         return self.budget.spent(self.pulls[self.pick(rows)])
 
     def learn(self, cells: Cells, losses: Floats) -> None:
+        self.below = self.below or bool(losses.min() < self.policy.floor)
         self.curves.update(cells, losses - self.policy.floor if self.policy.floor else losses)
 
     def estimate(self, rows: Rows) -> tuple[Floats, Floats]:
@@ -264,16 +266,29 @@ class HorizonLCBPlay(PeerPlay):
         self.choice[rows], self.done[rows] = arms, True
         self.note(rows, arms, rule)
 
+    def outlook(self, run: int, pulls: int) -> list[tuple[float, float, float]]:
+        at = np.maximum(self.pulls[run], float(pulls))
+        mean, sd = self.curves.predict(run * self.n_arms + np.arange(self.n_arms), at)
+        return [self._around(loss + self.policy.floor, spread) for loss, spread in zip(mean, sd, strict=True)]
+
     def explain(self, run: int) -> str:
         return explain_horizon(self)
 
     def interval(self, run: int, arm: int) -> tuple[float, float, float, str]:
         row = np.array([run])
         mean, sd = self.estimate(row)
-        loss, spread = float(mean[0, arm]), float(sd[0, arm])
+        basis = "90 % interval, not certified"
         if isinstance(self.curves, CertifiedStates):
-            return loss, loss - spread, loss + spread, f"interval at level {1 - self.curves.claim.delta:g}, certified"
-        return loss, loss - COVER * spread, loss + COVER * spread, "90 % interval, not certified"
+            basis = f"interval at level {1 - self.curves.claim.delta:g}, certified"
+        return *self._around(mean[0, arm], sd[0, arm]), basis
+
+    def _around(self, loss: Any, spread: Any) -> tuple[float, float, float]:
+        """A loss, low and high; an estimate is not below the floor, unless losses are."""
+        lowest = -math.inf if self.below else self.policy.floor
+        if not math.isfinite(spread):
+            return float(loss), lowest, math.inf
+        reach = float(spread) * (1.0 if self.policy.certified else COVER)
+        return max(float(loss), lowest), max(float(loss) - reach, lowest), float(loss) + reach
 
 
 def _keep(which: Any, *parts: NDArray[Any]) -> list[NDArray[Any]]:

@@ -90,6 +90,10 @@ class Play(ABC):
     def interval(self, run: int, arm: int) -> tuple[float, float, float, str]:
         """Loss of an arm at the pulls it has had, low, high, and a word on what the interval rests on."""
 
+    def outlook(self, run: int, pulls: int) -> list[tuple[float, float, float]] | None:
+        """Each arm's loss after ``pulls`` pulls (now, if it has had more), low and high; None if nothing is predicted."""
+        return None
+
     def explain(self, run: int) -> str:
         """Why these arms are next, in a few sentences."""
         if self.done[run]:

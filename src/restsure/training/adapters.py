@@ -1,0 +1,261 @@
+"""What can be trained: scikit-learn estimators, river models, training loops, and anything with a method ``train``."""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from restsure.errors import InvalidLoss, InvalidParameter, WrongType
+from restsure.training.losses import LOSSES, Loss
+from restsure.training.stream import Stream, take
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """A candidate that owns its data: ``train(times)`` makes so many training steps and returns a loss for each.
+
+    A loss is judged before or apart from the training on that step. What is given back in the end is its attribute
+    ``model`` if it has one, or the learner itself.
+    """
+
+    def train(self, times: int) -> Sequence[float]:
+        """Train ``times`` steps more; one loss a step."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """How a model is judged after a pull: on the batch it is trained on next, or on the next part of a validation set.
+
+    Progressive validation wastes no data: every batch is predicted before it is learnt. A validation set is read in
+    parts of a batch's size, one after the other and round again, so that judging stays cheap.
+    """
+
+    stream: Stream
+    loss: Loss | None
+    labels: NDArray[Any]
+    validation: tuple[Any, NDArray[Any]] | None = None
+    part: int = 0
+
+    def batch(self, pulls: int) -> tuple[Any, NDArray[Any]]:
+        """What a model is judged on after ``pulls`` pulls."""
+        if self.validation is None:
+            return self.stream.batch(pulls)
+        x, y = self.validation
+        rows = (np.arange(self.part) + (pulls - 1) * self.part) % len(y)
+        return take(x, rows), y[rows]
+
+
+class BatchLearner(ABC):
+    """A model that learns batch by batch from a stream, at a position of its own."""
+
+    def __init__(self, model: Any, judge: Judge):
+        self.model, self.judge, self.pulls = model, judge, 0
+        self.loss = judge.loss or LOSSES["zero_one" if self.classifies() else "squared"]
+
+    @abstractmethod
+    def classifies(self) -> bool:
+        """Whether it predicts classes."""
+
+    @abstractmethod
+    def learn(self, x: Any, y: Any) -> None:
+        """One more batch."""
+
+    @abstractmethod
+    def predict(self, x: Any) -> Any:
+        """A prediction a row."""
+
+    @abstractmethod
+    def probabilities(self, x: Any) -> tuple[Any, Any]:
+        """Probabilities of the classes a row, and the classes."""
+
+    def train(self, times: int) -> list[float]:
+        losses = list[float]()
+        for _ in range(times):
+            self.learn(*self.judge.stream.batch(self.pulls))
+            self.pulls += 1
+            x, y = self.judge.batch(self.pulls)
+            if self.loss.probabilities:
+                losses.append(self.loss(y, *self.probabilities(x)))
+            else:
+                losses.append(self.loss(y, self.predict(x)))
+        return losses
+
+
+class PartialFitLearner(BatchLearner):
+    """A scikit-learn estimator with ``partial_fit``, or a pipeline whose last step has it.
+
+    Steps before the last learn every batch if they have ``partial_fit`` too, and the first batch otherwise.
+    """
+
+    def __init__(self, model: Any, judge: Judge):
+        from sklearn.base import clone
+
+        super().__init__(clone(model), judge)
+        self.steps = [step for _, step in self.model.steps] if hasattr(model, "steps") else [self.model]
+        self.labels = judge.labels if self.classifies() else None
+
+    def classifies(self) -> bool:
+        from sklearn.base import is_classifier
+
+        return bool(is_classifier(self.model))
+
+    def learn(self, x: Any, y: Any) -> None:
+        if self.labels is not None and (unseen := np.setdiff1d(y, self.labels)).size:
+            raise InvalidParameter(f"class {unseen[0]!r} was not among the first: tell select all of them by classes=")
+        for step in self.steps[:-1]:
+            if step is None or step == "passthrough":
+                continue
+            if hasattr(step, "partial_fit"):
+                step.partial_fit(x, y)
+            elif self.pulls == 0:
+                step.fit(x, y)
+            x = step.transform(x)
+        if self.labels is not None and self.pulls == 0:
+            self.steps[-1].partial_fit(x, y, classes=self.labels)
+        else:
+            self.steps[-1].partial_fit(x, y)
+
+    def predict(self, x: Any) -> Any:
+        return self.model.predict(x)
+
+    def probabilities(self, x: Any) -> tuple[Any, Any]:
+        return self.model.predict_proba(x), self.model.classes_
+
+
+class WarmStartLearner(BatchLearner):
+    """A scikit-learn estimator with ``warm_start``: a pull adds as many rounds as it was made with, on all data so far."""
+
+    def __init__(self, model: Any, judge: Judge, rounds: str):
+        from sklearn.base import clone
+
+        super().__init__(clone(model).set_params(warm_start=True), judge)
+        self.rounds, self.each = rounds, model.get_params()[rounds]
+        self.x, self.y = list[Any](), list[NDArray[Any]]()
+
+    def classifies(self) -> bool:
+        from sklearn.base import is_classifier
+
+        return bool(is_classifier(self.model))
+
+    def learn(self, x: Any, y: Any) -> None:
+        self.x.append(x)
+        self.y.append(y)
+        self.model.set_params(**{self.rounds: self.each * (self.pulls + 1)})
+        self.model.fit(_stacked(self.x), np.concatenate(self.y))
+
+    def predict(self, x: Any) -> Any:
+        return self.model.predict(x)
+
+    def probabilities(self, x: Any) -> tuple[Any, Any]:
+        return self.model.predict_proba(x), self.model.classes_
+
+
+class RiverLearner(BatchLearner):
+    """A river model; rows of arrays become dictionaries by column number, rows of data frames by column name."""
+
+    def __init__(self, model: Any, judge: Judge):
+        super().__init__(deepcopy(model), judge)
+        self.labels = judge.labels if self.classifies() else np.empty(0)
+
+    def classifies(self) -> bool:
+        from river.base import Classifier
+
+        return isinstance(self.model, Classifier) or hasattr(self.model, "predict_proba_one")
+
+    def learn(self, x: Any, y: Any) -> None:
+        for row, target in zip(_dictionaries(x), y.tolist(), strict=True):
+            self.model.learn_one(row, target)
+
+    def predict(self, x: Any) -> Any:
+        fallback = self.labels.tolist()[0] if len(self.labels) else 0.0
+        found = [self.model.predict_one(row) for row in _dictionaries(x)]
+        return np.array([fallback if value is None else value for value in found])
+
+    def probabilities(self, x: Any) -> tuple[Any, Any]:
+        labels = self.labels.tolist()
+        found = [self.model.predict_proba_one(row) for row in _dictionaries(x)]
+        return np.array([[row.get(label, 0.0) for label in labels] for row in found]), self.labels
+
+
+class LoopLearner:
+    """A training loop that yields its losses, or a function that makes one step and returns its loss."""
+
+    def __init__(self, step: Callable[[], float], model: Any):
+        self.step, self.model = step, model
+
+    def train(self, times: int) -> list[float]:
+        losses = list[float]()
+        for _ in range(times):
+            try:
+                losses.append(self.step())
+            except StopIteration:
+                raise InvalidLoss("the training loop ended before the budget was spent") from None
+        return losses
+
+
+_ROUNDS = ("n_estimators", "max_iter")
+
+
+def as_learner(name: str, candidate: Any, judge: Judge | None) -> Learner:
+    """The learner for a candidate; ``judge`` is None when there is no data."""
+    if isinstance(candidate, type):
+        raise WrongType(f"candidates[{name!r}]={candidate!r}: must be an object, not a class")
+    if isinstance(candidate, Learner):
+        return candidate
+    if isinstance(candidate, Iterator):
+        return LoopLearner(candidate.__next__, candidate)
+    if inspect.isgeneratorfunction(candidate):
+        loop = candidate()
+        return LoopLearner(loop.__next__, loop)
+    last = candidate.steps[-1][1] if _is_sklearn_pipeline(candidate) else candidate
+    makers: tuple[tuple[bool, Callable[[Judge], Learner]], ...] = (
+        (hasattr(last, "partial_fit"), lambda judge: PartialFitLearner(candidate, judge)),
+        (hasattr(candidate, "learn_one"), lambda judge: RiverLearner(candidate, judge)),
+        (bool(_rounds_of(candidate)), lambda judge: WarmStartLearner(candidate, judge, _rounds_of(candidate))),
+    )
+    for fits, make in makers:
+        if fits:
+            if judge is None:
+                raise WrongType(f"candidates[{name!r}]={type(candidate).__name__}: needs data, but data is None")
+            return make(judge)
+    if callable(candidate):
+        return LoopLearner(candidate, candidate)
+    raise WrongType(
+        f"candidates[{name!r}]={type(candidate).__name__}: must have partial_fit, warm_start, learn_one or train, or be "
+        f"a function or generator of losses"
+    )
+
+
+def _is_sklearn_pipeline(candidate: Any) -> bool:
+    steps = getattr(candidate, "steps", None)
+    return isinstance(steps, list) and bool(steps) and hasattr(candidate, "fit")
+
+
+def _rounds_of(candidate: Any) -> str:
+    """The parameter that counts rounds, of an estimator that can go on where it stopped."""
+    parameters = candidate.get_params() if hasattr(candidate, "get_params") and hasattr(candidate, "fit") else {}
+    return next((name for name in _ROUNDS if name in parameters and "warm_start" in parameters), "")
+
+
+def _stacked(parts: list[Any]) -> Any:
+    if hasattr(parts[0], "iloc"):
+        import pandas
+
+        return pandas.concat(parts)
+    if hasattr(parts[0], "tocsr"):
+        from scipy.sparse import vstack
+
+        return vstack(parts)
+    return np.concatenate(parts)
+
+
+def _dictionaries(x: Any) -> list[dict[Any, Any]]:
+    if hasattr(x, "to_dict") and hasattr(x, "iloc"):
+        return list(x.to_dict(orient="records"))
+    rows = x.tolist() if isinstance(x, np.ndarray) else list(x)
+    return [row if isinstance(row, dict) else dict(enumerate(row)) for row in rows]

@@ -1,0 +1,160 @@
+"""What a selection gives back: the winner, trained, and everything that led to it."""
+
+import csv
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from restsure import checks
+from restsure.policies import Game
+from restsure.problem import Recommendation
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some pulls of one candidate: ``spent`` pulls had been made in all when they began, ``pulls`` by it when they ended."""
+
+    spent: int
+    name: str
+    pulls: int
+    losses: tuple[float, ...]
+
+
+class History(Sequence[Block]):
+    """One row a block of pulls, in the order in which they were made."""
+
+    def __init__(self, blocks: Sequence[Block]):
+        self._blocks = tuple(blocks)
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._blocks[at]
+
+    def losses(self, name: str) -> tuple[float, ...]:
+        """All losses of one candidate, pull by pull."""
+        return tuple(loss for block in self._blocks if block.name == name for loss in block.losses)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns ``spent``, ``name``, ``pulls``, ``times`` and ``loss``, the mean of the block."""
+        return {
+            "spent": [block.spent for block in self._blocks],
+            "name": [block.name for block in self._blocks],
+            "pulls": [block.pulls for block in self._blocks],
+            "times": [len(block.losses) for block in self._blocks],
+            "loss": [sum(block.losses) / len(block.losses) for block in self._blocks],
+        }
+
+    def to_csv(self, path: Path | str) -> None:
+        """The same columns as a file."""
+        columns = self.to_dict()
+        with Path(path).open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """How far the winner may be from the best that this budget could have bought, and what that rests on.
+
+    ``bound``: the regret is at most this, infinite where the policy says nothing; ``certified``: whether it is proven, at
+    ``confidence``, under the assumptions that ``text`` states, or an estimate only.
+    """
+
+    bound: float
+    confidence: float
+    certified: bool
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Result:
+    """The winner of a selection and its model, trained; ``str(result)`` says it in a sentence.
+
+    ``pulls``: training steps of every candidate; ``loss`` and ``interval``: the winner's now, estimated; ``failures``:
+    candidates that failed, and why; ``spent`` of ``budget`` pulls were made, all unless the run was ``interrupted``.
+    """
+
+    name: str
+    model: Any
+    pulls: Mapping[str, int]
+    loss: float
+    interval: tuple[float, float]
+    certificate: Certificate
+    history: History
+    failures: Mapping[str, str]
+    budget: int
+    spent: int
+    interrupted: bool
+    names: tuple[str, ...] = field(repr=False)
+    _game: Game = field(repr=False)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        cut = ", interrupted" if self.interrupted else ""
+        return (
+            f"{self.name}: loss {self.loss:.4g} ({low:.4g} to {high:.4g}) after {self.pulls[self.name]:,} of "
+            f"{self.spent:,} training steps, among {len(self.names)} candidates{cut}"
+        )
+
+    def explain(self) -> str:
+        """Why this candidate, and every elimination, commitment and failure on the way, by name."""
+        return with_names(self._game.explain(), self.names)
+
+    def what_if(self, *, budget: int) -> tuple[float, float, float]:
+        """The loss that the winner is predicted to have with another budget, low and high.
+
+        A larger budget is all given to the winner; with a smaller one it would have had so many steps less, where its
+        recorded losses tell.
+        """
+        budget = checks.whole("budget", budget, at_least=1)
+        at = max(1, self.pulls[self.name] + budget - self.spent)
+        if at >= self.pulls[self.name]:
+            outlook = self._game.outlook(at)
+            if outlook is None:
+                return self.loss, -math.inf, math.inf
+            return outlook[self.names.index(self.name)]
+        losses = np.array(self.history.losses(self.name))
+        near = losses[max(0, int(0.9 * at) - 2) : min(len(losses), math.ceil(1.1 * at) + 2)]
+        mean, spread = (
+            float(near.mean()),
+            1.645 * float(near.std(ddof=1)) / math.sqrt(len(near)) if len(near) > 1 else math.inf,
+        )
+        return mean, mean - spread, mean + spread
+
+
+def with_names(text: str, names: Sequence[str]) -> str:
+    """Arms by name instead of by number."""
+    return re.sub(r"\b[Aa]rm (\d+)\b", lambda found: names[int(found[1])], text)
+
+
+def certificate_of(game: Game, best: Recommendation) -> Certificate:
+    """From the winner's interval now, and the lowest loss that any candidate could have had with the whole budget."""
+    outlook = game.outlook(int(game.horizon))
+    certified = "not certified" not in best.reason and "certified" in best.reason
+    if outlook is None or not math.isfinite(best.high):
+        text = f"{type(game.policy).__name__} says nothing about the regret."
+        return Certificate(math.inf, 0.0, False, text)
+    alive = [low for arm, (_, low, _) in enumerate(outlook) if arm not in game.failures]
+    bound = max(best.high - min(alive), 0.0)
+    word = "regret" if certified else "estimated regret"
+    basis = (
+        "if all losses follow the power law with the exponent and noise that were given"
+        if certified
+        else "if curves go on as those seen so far (not certified; each estimate is off one time in ten)"
+    )
+    text = (
+        f"With the whole budget on one candidate, known beforehand, the loss could have been lower by {bound:.4g} at the most: "
+        f"that is the {word}, {basis}."
+    )
+    return Certificate(bound, 0.9, certified, text)

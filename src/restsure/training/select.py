@@ -1,0 +1,176 @@
+"""The main job: train the candidates under one budget, and give back the best one, trained."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from restsure import checks
+from restsure.errors import InvalidLoss, InvalidParameter, NoArmLeft, WrongType
+from restsure.policies import Game, HorizonLCB, Policy
+from restsure.training.adapters import Judge, Learner, as_learner
+from restsure.training.losses import loss_named
+from restsure.training.progress import show_progress
+from restsure.training.result import Block, History, Result, certificate_of
+from restsure.training.stream import ArrayStream, Stream, checked_pair, open_stream
+
+_SMALLEST_BATCH = 16  # samples in a pull, unless said otherwise: fewer make losses all noise
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What callbacks are shown after every block of pulls and at the end: look, do not touch."""
+
+    names: tuple[str, ...]
+    game: Game
+    history: Sequence[Block]
+    over: bool
+
+
+Callback = Callable[[Moment], None]
+
+
+def select(
+    candidates: Mapping[str, Any],
+    data: Any = None,
+    *,
+    budget: int,
+    batch_size: int | None = None,
+    loss: str | Callable[[Any, Any], float] | None = None,
+    validation: tuple[Any, Any] | None = None,
+    classes: Sequence[Any] | None = None,
+    policy: Policy | None = None,
+    callbacks: Sequence[Callback] = (),
+    progress: bool = True,
+    random_state: int | None = None,
+) -> Result:
+    """Train ``candidates`` under one total ``budget`` of training steps (pulls), and return the best one, trained.
+
+    ``candidates``: by name, scikit-learn estimators with ``partial_fit`` (or pipelines that end in one) or ``warm_start``,
+    river models, functions that make a step and return its loss, generators of losses, or any :class:`Learner`. Estimators
+    and river models are cloned, as scikit-learn does; what trains itself is trained in place.
+
+    ``data``: a pair (X, y) of arrays, data frames or sparse matrices; an iterable of batches (X, y); or None when the
+    candidates own their data. Pull s of any candidate is trained on the same s-th batch of ``batch_size`` samples (as many as
+    use up the data once in the whole budget, 16 at least, if None); passes are reshuffled by ``random_state``.
+
+    ``loss``: "zero_one" (default for classifiers), "balanced", "log", "squared" (default for regressors), "absolute", or a
+    function of (y_true, y_pred). It is taken on the batch that comes next, before it is learnt, or on ``validation``, part by
+    part.
+
+    ``classes``: all targets, for classifiers on a stream whose first batch does not have each of them.
+
+    A candidate that raises, or whose loss is no finite number, is out, and its share goes to the others. Ctrl-C returns the
+    best so far.
+
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import Perceptron, SGDClassifier
+    >>> from sklearn.naive_bayes import MultinomialNB
+    >>> models = {"bayes": MultinomialNB(), "perceptron": Perceptron(), "svm": SGDClassifier(random_state=0)}
+    >>> result = select(models, load_digits(return_X_y=True), budget=60, random_state=0)
+    >>> sum(result.pulls.values()), result.name in models
+    (60, True)
+    """
+    names = _checked_names(candidates)
+    budget = checks.whole("budget", budget, at_least=1)
+    if budget < len(names):
+        raise InvalidParameter(f"budget={budget}: must be at least {len(names)}, one training step for each candidate")
+    seed = 0 if random_state is None else checks.whole("random_state", random_state, at_least=0)
+    policy = HorizonLCB() if policy is None else policy
+    checks.instance("policy", policy, Policy)
+    stream = open_stream(data, batch_size=_batch_size(batch_size, data, budget), seed=seed)
+    judge = _judge(stream, loss, validation, classes)
+    learners = [as_learner(name, candidates[name], judge) for name in names]
+    game = policy.start(len(names), budget, seed=seed)
+    watchers = [*callbacks, *([show_progress()] if progress else [])]
+    history, interrupted = list[Block](), False
+    try:
+        while (pull := game.ask()) is not None:
+            spent = int(game.spent)
+            losses = _train(game, learners[pull.arm], pull.arm, pull.times)
+            if losses is not None:
+                history.append(Block(spent, names[pull.arm], game.pulls[pull.arm], losses))
+            for watch in watchers:
+                watch(Moment(names, game, history, over=False))
+    except KeyboardInterrupt:
+        interrupted = True
+    for watch in watchers:
+        watch(Moment(names, game, history, over=True))
+    return _result(names, learners, game, history, interrupted)
+
+
+def _checked_names(candidates: Any) -> tuple[str, ...]:
+    if not isinstance(candidates, Mapping):
+        raise WrongType(f"candidates: must be a dictionary of learners by name, not {type(candidates).__name__}")
+    if not candidates:
+        raise InvalidParameter("candidates: must not be empty")
+    for name in candidates:
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidParameter(f"candidates: names must be text that is not empty, but one is {name!r}")
+    return tuple(candidates)
+
+
+def _batch_size(value: int | None, data: Any, budget: int) -> int:
+    if value is not None:
+        return checks.whole("batch_size", value, at_least=1)
+    rows = getattr(data[0], "shape", None) if isinstance(data, tuple) and len(data) == 2 else None
+    count = rows[0] if rows else len(data[0]) if isinstance(data, tuple) and hasattr(data[0], "__len__") else 0
+    return max(_SMALLEST_BATCH, -(-count // budget))
+
+
+def _judge(stream: Stream | None, loss: Any, validation: Any, classes: Any) -> Judge | None:
+    if stream is None:
+        for name, value in (("loss", loss), ("validation", validation), ("classes", classes)):
+            if value is not None:
+                raise InvalidParameter(f"{name}: must be None when data is None, since candidates judge themselves")
+        return None
+    held_out = None
+    if validation is not None:
+        if not isinstance(validation, tuple) or len(validation) != 2:
+            raise WrongType("validation: must be a pair (X, y)")
+        held_out = checked_pair("validation", *validation)
+    part = stream.size if isinstance(stream, ArrayStream) else len(stream.batch(0)[1])
+    labels = stream.classes() if classes is None else np.unique(np.asarray(classes))
+    return Judge(stream, loss_named(loss), labels, held_out, part)
+
+
+def _train(game: Game, learner: Learner, arm: int, times: int) -> tuple[float, ...] | None:
+    """Make the pulls and tell their losses; whatever goes wrong fails that candidate only."""
+    try:
+        losses = learner.train(times)
+    except Exception as error:
+        game.fail(arm, f"{type(error).__name__}: {error}")
+        return None
+    try:
+        game.tell(arm, losses)
+    except InvalidLoss as error:
+        game.fail(arm, str(error))
+        return None
+    return tuple(float(loss) for loss in losses)
+
+
+def _result(
+    names: tuple[str, ...], learners: Sequence[Learner], game: Game, history: Sequence[Block], interrupted: bool
+) -> Result:
+    failures = {names[arm]: reason for arm, reason in game.failures.items()}
+    if len(failures) == len(names):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
+        raise NoArmLeft(f"all {len(names)} candidates have failed: {reasons}")
+    best = game.recommend()
+    learner = learners[best.arm]
+    return Result(
+        name=names[best.arm],
+        model=getattr(learner, "model", learner),
+        pulls=dict(zip(names, game.pulls, strict=True)),
+        loss=best.loss,
+        interval=(best.low, best.high),
+        certificate=certificate_of(game, best),
+        history=History(history),
+        failures=failures,
+        budget=int(game.horizon),
+        spent=int(game.spent),
+        interrupted=interrupted,
+        names=names,
+        _game=game,
+    )

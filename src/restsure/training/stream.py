@@ -1,0 +1,137 @@
+"""Where the batches come from: pull s of every candidate is trained on the same s-th batch.
+
+Each candidate has a position of its own, so that its state never depends on the others, and curves are comparable.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from restsure import checks
+from restsure.errors import InvalidParameter, WrongType
+
+Batch = tuple[Any, Any]
+
+
+class Stream(ABC):
+    """Batches by number, from 0 on, for ever: after the last one comes the next pass over the data."""
+
+    @abstractmethod
+    def batch(self, s: int) -> Batch:
+        """The features and targets that pull s + 1 is trained on."""
+
+    @abstractmethod
+    def classes(self) -> NDArray[Any]:
+        """The distinct targets, as far as they are known."""
+
+
+class ArrayStream(Stream):
+    """Arrays, data frames or sparse matrices in batches of random order, reshuffled for every pass by the seed."""
+
+    def __init__(self, x: Any, y: Any, *, batch_size: int, seed: int):
+        self.x, self.y = checked_pair("data", x, y)
+        self.size = min(batch_size, len(self.y))
+        self.a_pass = len(self.y) // self.size
+        self.seed = seed
+        self._order = lru_cache(maxsize=4)(self._shuffled)  # candidates are in different passes at the same time
+
+    def _shuffled(self, number: int) -> NDArray[np.intp]:
+        return np.random.default_rng([self.seed, number]).permutation(len(self.y))
+
+    def batch(self, s: int) -> Batch:
+        number, k = divmod(s, self.a_pass)
+        rows = self._order(number)[k * self.size : (k + 1) * self.size]
+        return take(self.x, rows), self.y[rows]
+
+    def classes(self) -> NDArray[Any]:
+        return np.unique(self.y)
+
+
+class BatchStream(Stream):
+    """Batches that somebody else makes: any iterable of pairs (X, y).
+
+    A sequence is read by number. Batches of any other iterable are kept as they come, since candidates that are behind
+    still need them; when it ends, the batches come again.
+    """
+
+    def __init__(self, batches: Iterable[Batch]):
+        self.ready = batches if isinstance(batches, Sequence) else None
+        self.kept = list[Batch]()
+        self.coming: Iterator[Batch] | None = None if self.ready is not None else iter(batches)
+        if self.ready is not None and not len(self.ready):
+            raise InvalidParameter("data: must have at least one batch")
+
+    def batch(self, s: int) -> Batch:
+        if self.ready is not None:
+            return _checked_batch(self.ready[s % len(self.ready)], s % len(self.ready))
+        while self.coming is not None and len(self.kept) <= s:
+            try:
+                self.kept.append(_checked_batch(next(self.coming), len(self.kept)))
+            except StopIteration:
+                self.coming = None
+        if not self.kept:
+            raise InvalidParameter("data: must have at least one batch")
+        return self.kept[s % len(self.kept)]
+
+    def classes(self) -> NDArray[Any]:
+        """Of all batches of a sequence; of the first one where the others are yet to come."""
+        count = 1 if self.ready is None else len(self.ready)
+        return np.unique(np.concatenate([self.batch(s)[1] for s in range(count)]))
+
+
+def open_stream(data: Any, *, batch_size: int, seed: int) -> Stream | None:
+    """From what a user has: a pair of arrays, an iterable of batches, or None when the learners own their data."""
+    if data is None:
+        return None
+    if isinstance(data, tuple) and len(data) == 2 and _rows(data[0]) is not None and _rows(data[1]) is not None:
+        return ArrayStream(*data, batch_size=batch_size, seed=seed)
+    if isinstance(data, Iterable) and not isinstance(data, (str, bytes, dict)):
+        return BatchStream(data)
+    raise WrongType(f"data: must be (X, y), an iterable of batches (X, y), or None, not {type(data).__name__}")
+
+
+def checked_pair(name: str, x: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+    """Features and targets of the same number of rows, at least one, without NaN."""
+    targets = np.asarray(y)
+    rows = _rows(x)
+    if rows is None:
+        raise WrongType(f"{name}: X must have rows, but is {type(x).__name__}")
+    if isinstance(x, (list, tuple)):
+        x = np.asarray(x, dtype=object if isinstance(x[0], (str, dict)) else None) if rows else np.empty(0)
+    if targets.ndim != 1:
+        raise InvalidParameter(f"{name}: y must be one number or label a row, but has shape {targets.shape}")
+    if rows != len(targets):
+        raise InvalidParameter(f"{name}: X and y must have as many rows, but have {rows} and {len(targets)}")
+    if rows == 0:
+        raise InvalidParameter(f"{name}: must have at least one row")
+    values = x.data if hasattr(x, "tocsr") else x.to_numpy() if hasattr(x, "to_numpy") else x
+    for what, array in (("X", np.asarray(values)), ("y", targets)):
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise InvalidParameter(f"{name}: {what} must be finite, but has NaN or infinite entries")
+    return x.tocsr() if hasattr(x, "tocsr") else x, targets
+
+
+def take(x: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of an array, a sparse matrix or a data frame."""
+    return x.iloc[rows] if hasattr(x, "iloc") else x[rows]
+
+
+def _rows(x: Any) -> int | None:
+    if hasattr(x, "shape"):
+        return int(x.shape[0]) if len(x.shape) else None
+    return len(x) if isinstance(x, (list, tuple)) else None
+
+
+def _checked_batch(batch: Any, number: int) -> Batch:
+    if not isinstance(batch, (tuple, list)) or len(batch) != 2:
+        raise WrongType(f"data: batch {number} must be a pair (X, y), but is {type(batch).__name__}")
+    return checked_pair(f"data: batch {number}", *batch)
+
+
+def batch_size_of(value: Any) -> int:
+    """Samples in one pull."""
+    return checks.whole("batch_size", value, at_least=1)
