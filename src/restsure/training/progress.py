@@ -37,6 +37,7 @@ def show_progress(console: "Console | None" = None) -> "Callable[[Moment], None]
 
 def progress_table(moment: "Moment", seconds: float) -> "Table":
     """Pulls, last loss, predicted final loss and state of each candidate, and the time left."""
+    from rich.markup import escape
     from rich.table import Table
 
     game = moment.game
@@ -54,6 +55,6 @@ def progress_table(moment: "Moment", seconds: float) -> "Table":
         state = "failed" if arm in game.failures else "training" if name == training else ""
         loss = f"{last[name]:.4f}" if name in last else ""
         table.add_row(
-            name, f"{game.pulls[arm]:,}", loss, predicted, state, style="bold" if state == "training" else None
+            escape(name), f"{game.pulls[arm]:,}", loss, predicted, state, style="bold" if state == "training" else None
         )
     return table
