@@ -25,7 +25,7 @@ class PlainRun:
     def __init__(self, n_arms: int, horizon: int):
         self.losses: list[list[float]] = [[] for _ in range(n_arms)]
         self.horizon, self.stock_at = horizon, 0.0
-        self.used: list[tuple[float, float] | None] = [None] * n_arms
+        self.used: list[tuple[float, float, float] | None] = [None] * n_arms
         self.alone = [[0.0] * len(FILTERS) for _ in range(n_arms)]
         self.weights = [[0.0] * len(FILTERS) for _ in range(n_arms)]
         self.restarts = 0
@@ -56,9 +56,9 @@ class PlainRun:
             self.stock_at = 1.05 * sum(map(len, self.losses))
             for i, y in enumerate(self.losses):
                 now, used = (self.scale(), self.noise(i)), self.used[i]
-                if y and (used is None or any(not 1 / 1.25 <= a / b <= 1.25 for a, b in zip(now, used, strict=True))):
+                if y and (used is None or any(not 1 / 1.25 <= now[k] / used[k] <= 1.25 for k in (0, 1))):
                     self.restarts += used is not None
-                    self.used[i] = now
+                    self.used[i] = (*now, max(now[0], abs(sum(y) / len(y))))
                     changed.add(i)
         for i in changed:
             odds = [math.log(f.weight) + self.filtered(i, f)[5] for f in FILTERS]
@@ -70,9 +70,9 @@ class PlainRun:
             self.weights[i] = [w / sum(weights) for w in weights]
 
     def filtered(self, i: int, f) -> tuple[float, float, float, float, float, float, float]:
-        size, noise = self.used[i]
+        size, noise, steep = self.used[i]
         s0 = f.offset * self.horizon
-        level, trend, a, b, c, log_likelihood = size, 0.1 * size, (2 * size) ** 2, 0.0, (f.slope_sd * size) ** 2, 0.0
+        level, trend, a, b, c, log_likelihood = size, 0.1 * size, (2 * size) ** 2, 0.0, (f.slope_sd * steep) ** 2, 0.0
         before = None
         for y, count, middle in groups_of(self.losses[i]):
             if before is not None:

@@ -19,7 +19,7 @@ class Filter(NamedTuple):
     offset: float  # s0 as a share of the pulls an arm can get
     rho: float  # how fast the trend dies out along log-time: 1/2 as in the paper, -1 for a straight line
     weight: float  # prior
-    slope_sd: float  # prior spread of the trend
+    slope_sd: float  # prior spread of the trend; in units of the arm's mean loss, where that is larger
     level_noise: float = 0.05  # process noise an e-fold, as a share of the level
     trend_noise: float = 0.10
 
@@ -131,8 +131,9 @@ class LogTrendStates(CurveStates):
         again, size = cells[stale], scale[stale][:, None]
         self.scale[again], self.noise[again], self.done[again] = scale[stale], noise[stale], 0
         self.full[:, again] = 0.0
+        steep = np.maximum(size, np.abs(self.roughness.mean(again))[:, None])  # who is far above can fall far
         self.full[LEVEL, again], self.full[TREND, again] = size, SLOPE * size
-        self.full[P11, again], self.full[P22, again] = (LEVEL_SD * size) ** 2, (self.slope_sd * size) ** 2
+        self.full[P11, again], self.full[P22, again] = (LEVEL_SD * size) ** 2, (self.slope_sd * steep) ** 2
         among = np.zeros((len(due), self.n_arms), dtype=np.bool_)
         among[due] = stale.reshape(-1, self.n_arms)
         return among.reshape(-1)
