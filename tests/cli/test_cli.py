@@ -16,19 +16,38 @@ def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
     return subprocess.run([RESTSURE, *arguments], capture_output=True, text=True, cwd=cwd, env=environment, check=False)
 
 
-def test_demo_plays_and_draws(tmp_path: Path) -> None:
-    done = run("demo", "--horizon", "600", "--runs", "5", cwd=tmp_path)
+def test_demo_trains_ten_classifiers(tmp_path: Path) -> None:
+    done = run("demo", "--budget", "60", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "60 training steps over 10 candidates" in done.stdout
+    for text in ("successive halving", "round robin", "error on a test set", "network, 256", "not certified"):
+        assert text in done.stdout
+    assert (tmp_path / "restsure-demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_demo_json_is_repeatable(tmp_path: Path) -> None:
+    options = ("demo", "--budget", "40", "--seed", "3", "--json", "--picture", "p.png")
+    first, second = run(*options, cwd=tmp_path), run(*options, cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    assert (first.stdout, first.stderr) == (second.stdout, "")
+    outcome = json.loads(first.stdout)
+    assert sum(outcome["pulls"].values()) == 40
+    assert [row["rule"] for row in outcome["rows"]] == ["restsure", "successive halving", "round robin"]
+
+
+def test_paper_plays_and_draws(tmp_path: Path) -> None:
+    done = run("paper", "--horizon", "600", "--runs", "5", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Example 1" in done.stdout
     assert "Eight crossing arms" in done.stdout
     assert "REST-SURE as published" in done.stdout
-    picture = tmp_path / "restsure-demo.png"
+    picture = tmp_path / "restsure-paper.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert picture.stat().st_size > 50_000
 
 
-def test_demo_json_is_json_alone_and_repeatable(tmp_path: Path) -> None:
-    options = ("demo", "--horizon", "400", "--runs", "4", "--seed", "7", "--json", "--picture", "p.png")
+def test_paper_json_is_json_alone_and_repeatable(tmp_path: Path) -> None:
+    options = ("paper", "--horizon", "400", "--runs", "4", "--seed", "7", "--json", "--picture", "p.png")
     first, second = run(*options, cwd=tmp_path), run(*options, cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     assert first.stdout == second.stdout
@@ -73,9 +92,12 @@ def test_theory_side_by_side() -> None:
         (("theory", "--sigma", "0"), "sigma=0.0: must be above 0"),
         (("theory", "--n-arms", "1"), "n_arms=1: must be at least 2"),
         (("theory", "--alpha-max", "-2"), "alpha_max=-2.0: must be at least 0"),
-        (("demo", "--horizon", "7"), "horizon=7: must be at least 8"),
-        (("demo", "--runs", "0"), "runs=0: must be at least 1"),
+        (("paper", "--horizon", "7"), "horizon=7: must be at least 8"),
+        (("paper", "--runs", "0"), "runs=0: must be at least 1"),
+        (("paper", "--seed", "-1"), "seed=-1: must be at least 0"),
         (("demo", "--seed", "-1"), "seed=-1: must be at least 0"),
+        (("demo", "--budget", "9"), "budget=9: must be at least 10, one training step for each candidate"),
+        (("demo", "--budget", "ten"), "ten"),
         (("demo", "--speed", "9"), "--speed"),
         (("fly",), "fly"),
     ],
@@ -90,7 +112,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: tuple[str, ...], line:
 
 
 def test_a_picture_that_cannot_be_written_is_exit_code_1(tmp_path: Path) -> None:
-    done = run("demo", "--horizon", "50", "--runs", "1", "--picture", str(tmp_path / "no" / "where.png"))
+    done = run("paper", "--horizon", "50", "--runs", "1", "--picture", str(tmp_path / "no" / "where.png"))
     assert done.returncode == 1
     assert "where.png" in done.stderr
     assert "Traceback" not in done.stderr

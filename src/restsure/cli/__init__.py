@@ -8,7 +8,7 @@ import sys
 import typer
 
 from restsure import __version__
-from restsure.cli import bench, demo, theory
+from restsure.cli import bench, demo, paper, theory
 from restsure.errors import InvalidParameter, RestSureError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 app.command("bench")(bench.bench)
 app.command("demo")(demo.demo)
+app.command("paper")(paper.paper)
 app.command("theory")(theory.theory)
 
 

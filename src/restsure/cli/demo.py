@@ -1,136 +1,121 @@
-"""``restsure demo``: the paper's algorithms against each other, with a picture."""
+"""``restsure demo``: ten real classifiers, one training budget, the best one back, trained."""
 
 import json
-import sys
-from collections.abc import Callable
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from restsure import checks
-from restsure.arms import Gaussian, PowerLawArms
-from restsure.bounds import ExactWeights
-from restsure.policies import ExploreThenCommit, Policy, RestSure
-from restsure.report.plots import pyplot, save_comparison
-from restsure.report.trace import Trace, record
-from restsure.simulation import simulate
+from restsure.errors import MissingExtra
+from restsure.policies import HorizonLCB, Policy, RoundRobin, SuccessiveHalving
+from restsure.report.plots import plot_selection, pyplot
+from restsure.training import Result, select
+from restsure.training.progress import show_progress
 
-SIGMA, RHO = 0.1, 0.5
-NOISE = Gaussian(SIGMA)
+TRAINED, BATCH = 1_300, 32  # digits to train on, of 1,797, and samples in a training step
 
-POLICIES: dict[str, Policy] = {
-    "ETC as published": ExploreThenCommit.as_published(RHO),
-    "REST-SURE as published": RestSure.as_published(RHO),
-    "ETC, least squares, exact width": ExploreThenCommit(RHO, bound=ExactWeights(SIGMA)),
-    "REST-SURE, least squares, exact width": RestSure(RHO, bound=ExactWeights(SIGMA)),
-    "REST-SURE, noise estimated": RestSure(RHO),
-}
-SHOWN = "REST-SURE, least squares, exact width"
-
-
-def example_1() -> PowerLawArms:
-    """The paper's Example 1: a stationary arm against one that falls and never gets below it."""
-    return PowerLawArms([0.0, 1.0], [0.2, 0.2], rho=RHO, noise=NOISE)
-
-
-def crossing() -> PowerLawArms:
-    """Eight arms of which the slowest starter ends lowest: beta = .5 - .45 alpha, a little off the line."""
-    alpha = np.linspace(0.05, 0.95, 8)
-    off_the_line = np.array([0.01, -0.01, 0.02, 0.0, -0.02, 0.01, 0.015, -0.015])
-    return PowerLawArms(alpha, 0.5 - 0.45 * alpha + off_the_line, rho=RHO, noise=NOISE)
-
-
-INSTANCES: dict[str, Callable[[], PowerLawArms]] = {
-    "Example 1: a stationary arm against a falling one": example_1,
-    "Eight crossing arms": crossing,
+RIVALS: dict[str, Policy] = {
+    "restsure": HorizonLCB(),
+    "successive halving": SuccessiveHalving(),
+    "round robin": RoundRobin(),
 }
 
 
 def demo(
-    horizon: Annotated[int, typer.Option(help="Pulls in total, over all arms.")] = 10_000,
-    runs: Annotated[int, typer.Option(help="Simulated games of each algorithm.")] = 100,
+    budget: Annotated[int, typer.Option(help="Training steps in total, over all candidates.")] = 600,
     seed: Annotated[int, typer.Option(help="Everything random comes from here.")] = 0,
     picture: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("restsure-demo.png"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
-    """Play the paper's algorithms on Example 1 and on eight crossing arms, and draw one game of each."""
-    for name, value, least in (("horizon", horizon, 8), ("runs", runs, 1), ("seed", seed, 0)):
-        checks.whole(name, value, at_least=least)
-    pyplot()  # better to miss it now than after the games
-    console = Console(stderr=as_json, quiet=not sys.stdout.isatty() and as_json)
-    rows, traces, names = list[dict[str, Any]](), dict[str, tuple[Trace, PowerLawArms]](), dict[str, list[str]]()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        for title, make in INSTANCES.items():
-            arms = make()
-            for label, policy in POLICIES.items():
-                task = progress.add_task(label, total=horizon * runs)
-                out = simulate(
-                    policy,
-                    arms,
-                    horizon,
-                    runs,
-                    seed,
-                    progress=lambda done, total, task=task: progress.update(task, completed=done),  # type: ignore[misc]
-                )
-                rows.append(
-                    {
-                        "instance": title,
-                        "algorithm": label,
-                        "regret": float(out.regret.mean()),
-                        "standard_error": float(out.regret.std() / np.sqrt(runs)),
-                        "wrong": float(out.error.mean()),
-                        "winners_pulls": float(out.pulls.mean()),
-                    }
-                )
-                progress.remove_task(task)
-            traces[title] = _one_game(arms, horizon, seed), arms
-            names[title] = [f"arm {arm}" for arm in range(arms.n_arms)]
-    where = save_comparison(picture, traces, names)
+    """Train ten classifiers of handwritten digits under one budget, give back the best one, and draw how it went."""
+    seed = checks.whole("seed", seed, at_least=0)
+    pyplot()  # better to miss it now than after the training
+    x, y = _digits()
+    order = np.random.default_rng(seed).permutation(len(y))
+    train, test = order[:TRAINED], order[TRAINED:]
+    console = Console(stderr=as_json)
+    rows, ours = list[dict[str, Any]](), None
+    for label, policy in RIVALS.items():
+        watch = [show_progress(console)] if label == "restsure" else []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # some of the candidates are noisy about their first batches
+            result = select(
+                _candidates(seed),
+                (x[train], y[train]),
+                budget=budget,
+                batch_size=BATCH,
+                policy=policy,
+                callbacks=watch,
+                progress=False,
+                random_state=seed,
+            )
+            error = float((result.model.predict(x[test]) != y[test]).mean())
+        ours = ours or result
+        rows.append({"rule": label, "returns": result.name, "steps": result.pulls[result.name], "test_error": error})
+    assert ours is not None
+    where = plot_selection(picture, ours)
     if as_json:
-        typer.echo(json.dumps({"horizon": horizon, "runs": runs, "seed": seed, "rows": rows, "picture": str(where)}))
+        outcome = {"name": ours.name, "pulls": ours.pulls, "loss": ours.loss, "interval": ours.interval}
+        typer.echo(json.dumps({"budget": budget, "seed": seed, **outcome, "rows": rows, "picture": str(where)}))
         return
-    for title in INSTANCES:
-        console.print(_table(title, [row for row in rows if row["instance"] == title], horizon, runs))
-        _print_outcome(console, traces[title][0])
-    console.print(f"\nPicture of one game of each: {where}", highlight=False)
+    _print_outcome(console, ours, rows, where)
 
 
-def _one_game(arms: PowerLawArms, horizon: int, seed: int) -> Trace:
-    """A live game, asked and told pull by pull."""
-    rng = np.random.default_rng(seed)
-    game = POLICIES[SHOWN].start(arms.n_arms, horizon)
-    return record(game, lambda arm, pull: float(arms.mean(0, arm, pull)) + SIGMA * rng.standard_normal())
-
-
-def _table(title: str, rows: list[dict[str, Any]], horizon: int, runs: int) -> Table:
-    table = Table(title=f"{title} (T = {horizon:,}, {runs} runs, noise {SIGMA})", title_justify="left")
-    table.add_column("algorithm")
-    for heading in ("mean regret", "± se", "wrong arm", "winner's pulls"):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        table.add_row(
-            row["algorithm"],
-            f"{row['regret']:.5f}",
-            f"{row['standard_error']:.5f}",
-            f"{row['wrong']:.0%}",
-            f"{row['winners_pulls']:,.0f}",
-        )
-    return table
-
-
-def _print_outcome(console: Console, trace: Trace) -> None:
-    answer = trace.game.recommend()
-    console.print(
-        f"One live game of “{SHOWN}”: arm {answer.arm} after {answer.pulls:,} of its own pulls, "
-        f"loss {answer.loss:.4f} in [{answer.low:.4f}, {answer.high:.4f}].",
-        highlight=False,
+def _print_outcome(console: Console, result: Result, rows: list[dict[str, Any]], where: Path) -> None:
+    candidates = Table(
+        title=f"{result.spent:,} training steps over {len(result.names)} candidates", title_justify="left"
     )
-    for decision in trace.game.log:
-        console.print(f"  {decision}", style="dim", highlight=False)
-    console.print()
+    candidates.add_column("candidate")
+    for heading in ("steps", "last losses"):
+        candidates.add_column(heading, justify="right")
+    for name in result.names:
+        last = np.mean(result.history.losses(name)[-10:])
+        candidates.add_row(
+            name, f"{result.pulls[name]:,}", f"{last:.3f}", style="bold" if name == result.name else None
+        )
+    console.print(candidates)
+    console.print(f"{result}\n", highlight=False)
+    rivals = Table(title="What each rule gives back for the same budget", title_justify="left")
+    for heading in ("rule", "returns", "its steps", "error on a test set"):
+        rivals.add_column(heading, justify="right" if heading.startswith(("its", "error")) else "left")
+    for row in rows:
+        rivals.add_row(row["rule"], row["returns"], f"{row['steps']:,}", f"{row['test_error']:.1%}")
+    console.print(rivals)
+    console.print(f"{result.explain()}\n\nPicture: {where}", highlight=False)
+
+
+def _digits() -> tuple[Any, Any]:
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError:
+        raise MissingExtra("the demo trains scikit-learn models: pip install 'restsure[sklearn]'") from None
+    x, y = load_digits(return_X_y=True)
+    return x, y
+
+
+def _candidates(seed: int) -> dict[str, Any]:
+    """Some that are good at once, and some that start at chance and end best."""
+    from sklearn.linear_model import Perceptron, SGDClassifier
+    from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    logistic = {"loss": "log_loss", "random_state": seed}
+    return {
+        "naive Bayes, counts": MultinomialNB(),
+        "naive Bayes, binary": BernoulliNB(binarize=8),
+        "naive Bayes, Gaussian": GaussianNB(var_smoothing=1e-3),
+        "perceptron": Perceptron(random_state=seed),
+        "linear, hinge": SGDClassifier(random_state=seed),
+        "linear, logistic": SGDClassifier(**logistic),
+        "linear, averaged": SGDClassifier(**logistic, average=True),
+        "linear, scaled": make_pipeline(StandardScaler(), SGDClassifier(**logistic, alpha=1e-3)),
+        "network, 64": MLPClassifier((64,), random_state=seed),
+        "network, 256": MLPClassifier((256,), learning_rate_init=3e-3, random_state=seed),
+    }

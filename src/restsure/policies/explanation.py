@@ -51,7 +51,8 @@ def _explain_the_end(play: "HorizonLCBPlay", sure: str) -> str:
     row, arm = np.array([0]), int(play.choice[0])
     loss = np.where(play.failed[0] | (play.pulls[0] == 0), np.inf, play.standing(row)[0])
     text = (
-        f"The budget is spent. Arm {arm} is returned: its estimated loss of {loss[arm]:.4g} after {play.pulls[0, arm]} pulls "
+        f"The budget is spent. Arm {arm} is returned: its estimated loss of {play.interval(0, arm)[0]:.4g} after "
+        f"{play.pulls[0, arm]} pulls "
         f"is the lowest ({sure})"
     )
     loss[arm] = np.inf

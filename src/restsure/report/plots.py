@@ -11,6 +11,7 @@ from restsure.errors import MissingExtra
 from restsure.estimators import fit_curve
 from restsure.report.trace import Trace
 from restsure.simulation.suites import Score
+from restsure.training import Result
 
 # Okabe and Ito's palette, told apart with every common colour blindness; the yellow is darkened for white paper.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#B8A700", "#000000")
@@ -103,6 +104,40 @@ def save_comparison(
         plot_ribbon(grid[1][column], trace, names[title])
     path = Path(path)
     figure.savefig(path, dpi=140)
+    plt.close(figure)
+    return path
+
+
+def plot_selection(path: str | Path, result: Result) -> Path:
+    """A selection: the losses of every candidate, smoothed, over its training steps; and who was trained when."""
+    plt = pyplot()
+    names = list(result.names)
+    figure, (curves, ribbon) = plt.subplots(2, 1, figsize=(8.2, 7.6), height_ratios=(3, 2), layout="constrained")
+    for k, name in enumerate(names):
+        losses = np.array(result.history.losses(name))
+        if not len(losses):
+            continue
+        steps, style = np.arange(1, len(losses) + 1), "-" if k < len(PALETTE) else "--"
+        smooth = [losses[max(0, int(0.8 * s) - 1) : s].mean() for s in steps]
+        curves.plot(steps, losses, ".", ms=2, alpha=0.25, color=colour(k))
+        width = 2.6 if name == result.name else 1.1
+        curves.plot(steps, smooth, style, color=colour(k), lw=width, label=f"{name}: {len(losses):,} steps")
+    curves.set_xscale("log")
+    curves.set_xlabel("training steps of the candidate")
+    curves.set_ylabel("loss on the next batch")
+    curves.set_title(str(result), fontsize=9, loc="left")
+    curves.legend(fontsize=7, frameon=False, loc="upper right")
+    for block in result.history:
+        k = names.index(block.name)
+        ribbon.broken_barh([(block.spent, len(block.losses))], (k - 0.36, 0.72), facecolors=colour(k))
+    ribbon.set_yticks(range(len(names)), names, fontsize=7)
+    ribbon.set_ylim(len(names) - 0.5, -0.5)
+    ribbon.set_xlim(0, result.budget)
+    ribbon.set_xlabel("training steps in total")
+    for axes in (curves, ribbon):
+        axes.spines[["top", "right"]].set_visible(False)
+    path = Path(path)
+    figure.savefig(path, dpi=130)
     plt.close(figure)
     return path
 
