@@ -58,7 +58,8 @@ class PlainRun:
                 now, used = (self.scale(), self.noise(i)), self.used[i]
                 if y and (used is None or any(not 1 / 1.25 <= now[k] / used[k] <= 1.25 for k in (0, 1))):
                     self.restarts += used is not None
-                    self.used[i] = (*now, max(now[0], abs(sum(y) / len(y))))
+                    own = abs(sum(y) / len(y))
+                    self.used[i] = (*now, own if own > 2 * now[0] else now[0])
                     changed.add(i)
         for i in changed:
             odds = [math.log(f.weight) + self.filtered(i, f)[5] for f in FILTERS]

@@ -19,7 +19,9 @@ class Filter(NamedTuple):
     offset: float  # s0 as a share of the pulls an arm can get
     rho: float  # how fast the trend dies out along log-time: 1/2 as in the paper, -1 for a straight line
     weight: float  # prior
-    slope_sd: float  # prior spread of the trend; in units of the arm's mean loss, where that is larger
+    slope_sd: (
+        float  # prior spread of the trend; in units of the arm's own mean loss, where that is above twice the scale
+    )
     level_noise: float = 0.05  # process noise an e-fold, as a share of the level
     trend_noise: float = 0.10
 
@@ -28,12 +30,13 @@ FILTERS = (
     Filter(0, 1 / 2, 6 / 16, 0.3),  # falls at once
     Filter(1 / 20, 1 / 2, 3 / 16, 0.6),  # after a delay
     Filter(1 / 2, 1 / 2, 1 / 16, 0.6),  # nearly linear
-    Filter(1 / 2, -1, 2 / 16, 0.6),  # a straight line, until it is not
+    Filter(1 / 2, -1, 2 / 16, 0.45),  # a straight line, until it is not
     Filter(0, 1, 2 / 16, 0.3),  # soon done
     Filter(0, 1 / 10, 1 / 16, 0.2),  # nearly linear in log-time
     Filter(0, 1 / 2, 1 / 16, 0.3, 0.02, 0.03),  # nearly exactly a power law
 )
 LEVEL_SD, SLOPE = 2.0, 0.1  # prior spread of the level and prior mean of the trend, in units of the scale
+ALOFT = 2.0  # an arm whose mean loss is so many times the scale is far above the others
 STALE = 1.25  # a filter is run again when its noise or scale has moved by more than this factor
 STOCK = 1.05  # and that is looked at when the losses of the run have grown by this factor
 AT_ONCE = 32  # groups of losses that are prepared together
@@ -131,7 +134,8 @@ class LogTrendStates(CurveStates):
         again, size = cells[stale], scale[stale][:, None]
         self.scale[again], self.noise[again], self.done[again] = scale[stale], noise[stale], 0
         self.full[:, again] = 0.0
-        steep = np.maximum(size, np.abs(self.roughness.mean(again))[:, None])  # who is far above can fall far
+        own = np.abs(self.roughness.mean(again))[:, None]
+        steep = np.where(own > ALOFT * size, own, size)  # who is far above can fall far
         self.full[LEVEL, again], self.full[TREND, again] = size, SLOPE * size
         self.full[P11, again], self.full[P22, again] = (LEVEL_SD * size) ** 2, (self.slope_sd * steep) ** 2
         among = np.zeros((len(due), self.n_arms), dtype=np.bool_)
