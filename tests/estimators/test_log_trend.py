@@ -35,7 +35,7 @@ class PlainRun:
         middle = abs(float(np.median(means)))
         if len(means) == 1:
             return middle
-        return max(1e-9, min(middle, max(8 * float(np.std(means)), middle / 10)))
+        return max(1e-9, max(map(abs, means)) / 1_000, min(middle, max(8 * float(np.std(means)), middle / 10)))
 
     def noise(self, i: int) -> float:
         size, top, bottom = self.scale(), (0.02 * self.scale()) ** 2, 1.0

@@ -108,3 +108,23 @@ def test_losses_of_any_sign(shift: float) -> None:
         for by in (0.0, shift)
     )
     assert shifted < 3 * plain
+
+
+@pytest.mark.parametrize("curve", [rs.LogTrend(), rs.CurveBank()])
+def test_losses_that_are_all_the_same_or_nothing_at_all(curve) -> None:
+    """Constant losses, most of them zero, of very different sizes: every prediction is a number, and the lowest arm wins."""
+    levels = [
+        [0, 0, 0, 0.9],
+        [0.9, 0.9, 0.9, 0.9],
+        [0, 0, 0, 0],
+        [1e-8, 1e-3, 1, 1e6],
+        [-5, 0, 0, 3],
+        [0.9, 0, 0.9, 0.9],
+    ]
+    losses = np.array(levels)[:, :, None] * np.ones(150)
+    for run, level in enumerate(levels):
+        game = play(rs.HorizonLCB(curve).start(4, 150), losses[run])
+        answer = game.recommend()
+        assert np.isfinite([answer.loss, answer.low, answer.high]).all()
+        assert level[answer.arm] == min(level)
+        assert np.isfinite(game.outlook(150)).all()

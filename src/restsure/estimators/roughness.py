@@ -15,10 +15,10 @@ class Roughness:
     """The scale and the noise of losses, for the arms of many runs; constant memory an arm.
 
     With ``a_i`` the mean loss of arm i and ``med`` the size of their median, the scale is ``L = min(med, max(8 std(a_i),
-    med / 10))`` (``med`` for an arm alone). The noise of an arm comes from second differences ``d_s = y_s - 2 y_{s-1} +
-    y_{s-2}``, which no smooth curve has, weighed by ``s - 1``: ``V_i = sum w d^2 / 6 / sum w``. That of all arms is ``Rp =
-    (sum min(n_i - 2, 10) V_i + (.02 L)^2) / (sum min(n_i - 2, 10) + 1)``, and the noise used is ``(20 Rp + (n_i - 2) V_i) /
-    (20 + n_i - 2)``, at least ``(.001 L)^2``.
+    med / 10))`` (``med`` for an arm alone), at least a thousandth of the largest. The noise of an arm comes from second
+    differences ``d_s = y_s - 2 y_{s-1} + y_{s-2}``, which no smooth curve has, weighed by ``s - 1``: ``V_i = sum w d^2 / 6 /
+    sum w``. That of all arms is ``Rp = (sum min(n_i - 2, 10) V_i + (.02 L)^2) / (sum min(n_i - 2, 10) + 1)``, and the noise
+    used is ``(20 Rp + (n_i - 2) V_i) / (20 + n_i - 2)``, at least ``(.001 L)^2``.
     """
 
     def __init__(self, runs: int, n_arms: int):
@@ -58,7 +58,8 @@ class Roughness:
         apart = np.where(seen, means - means.sum(axis=1, keepdims=True) / size, 0.0)
         spread = np.sqrt((apart * apart).sum(axis=1) / size[:, 0])
         scale = np.minimum(median, np.where(count > 1, np.maximum(8 * spread, median / 10), median))
-        return np.where(count > 0, np.maximum(scale, 1e-9), 1e-9)
+        least = np.maximum(1e-3 * np.abs(means).max(axis=1), 1e-9)  # where most arms have no loss at all
+        return np.where(count > 0, np.maximum(scale, least), 1e-9)
 
     def noise(self, runs: NDArray[np.intp], scale: Floats) -> Floats:
         """The variance of one loss, for every arm of some runs of that scale: shape (runs, arms)."""
