@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure import checks
 from restsure.errors import InvalidParameter, WrongType
 
 Batch = tuple[Any, Any]
@@ -130,8 +129,3 @@ def _checked_batch(batch: Any, number: int) -> Batch:
     if not isinstance(batch, (tuple, list)) or len(batch) != 2:
         raise WrongType(f"data: batch {number} must be a pair (X, y), but is {type(batch).__name__}")
     return checked_pair(f"data: batch {number}", *batch)
-
-
-def batch_size_of(value: Any) -> int:
-    """Samples in one pull."""
-    return checks.whole("batch_size", value, at_least=1)
