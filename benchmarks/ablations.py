@@ -6,7 +6,6 @@ Geometric means of the regret relative to the rule, over the rows of each kind; 
 """
 
 import argparse
-import csv
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -18,7 +17,7 @@ from unittest.mock import patch
 import numpy as np
 
 import restsure as rs
-from restsure.cli.bench import _commit
+from restsure.cli.bench import write_rows
 from restsure.estimators.log_trend import FILTERS, KINSHIP, Filter, LogTrendStates
 from restsure.simulation.suites import SUITES
 
@@ -84,11 +83,11 @@ VARIANTS: dict[str, tuple[rs.Policy, Callable[[], Any]]] = {
 }
 
 
-def regrets(replicates: int, seed: int, data: Path | None) -> dict[str, dict[str, list[float]]]:
+def regrets(replicates: int, seed: int) -> dict[str, dict[str, list[float]]]:
     """Mean regret of every variant on every row: by variant, then by kind."""
     found: dict[str, dict[str, list[float]]] = {name: {kind: [] for kind in ROWS} for name in VARIANTS}
     for kind, (suite, names) in ROWS.items():
-        for row in SUITES[suite](data):
+        for row in SUITES[suite](None):
             if not any(name in f"{row.group}, {row.name}" for name in names):
                 continue
             arms = row.make(replicates, seed)
@@ -103,11 +102,10 @@ def regrets(replicates: int, seed: int, data: Path | None) -> dict[str, dict[str
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--csv", type=Path)
-    parser.add_argument("--data", type=Path)
     parser.add_argument("--replicates", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    found = regrets(options.replicates, options.seed, options.data)
+    found = regrets(options.replicates, options.seed)
     lines = []
     for variant, by_kind in found.items():
         ratios = {
@@ -121,10 +119,7 @@ def main() -> None:
     for line in [head, *lines]:
         print("  ".join(f"{cell:>14}" if k else f"{cell:40}" for k, cell in enumerate(line)))
     if options.csv:
-        with options.csv.open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([*head, "commit", "command"])
-            writer.writerows([*line, _commit(), command] for line in lines)
+        write_rows(options.csv, head, lines, command=command)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,12 @@ python benchmarks/calibration.py [--csv benchmarks/results/calibration.csv] [--r
 """
 
 import argparse
-import csv
 from pathlib import Path
 
 import numpy as np
 
 import restsure as rs
-from restsure.cli.bench import _commit
+from restsure.cli.bench import write_rows
 from restsure.policies.horizon_lcb import COVER, HorizonLCBPlay
 from restsure.simulation.engine import play_out
 from restsure.simulation.suites import SUITES, Row
@@ -33,14 +32,13 @@ def covered(row: Row, replicates: int, seed: int) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--csv", type=Path)
-    parser.add_argument("--data", type=Path)
     parser.add_argument("--replicates", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     lines = []
     for suite, make in SUITES.items():
         by_group: dict[str, list[tuple[float, float]]] = {}
-        for row in make(options.data):
+        for row in make(None):
             if row.horizon <= 3_200 and row.replicates is None:
                 found = covered(row, options.replicates, options.seed)
                 by_group.setdefault(row.group, []).append(found)
@@ -52,10 +50,7 @@ def main() -> None:
             )
     if options.csv:
         command = f"python benchmarks/calibration.py --replicates {options.replicates} --seed {options.seed}"
-        with options.csv.open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["suite", "group", "rows", "covered", "bias", "commit", "command"])
-            writer.writerows([*line, _commit(), command] for line in lines)
+        write_rows(options.csv, ["suite", "group", "rows", "covered", "bias"], lines, command=command)
 
 
 if __name__ == "__main__":

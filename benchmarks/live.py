@@ -7,7 +7,6 @@ candidate that ends best. ``overhead``: time that is not training, predicting or
 """
 
 import argparse
-import csv
 import time
 import warnings
 from pathlib import Path
@@ -21,7 +20,7 @@ from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.neural_network import MLPClassifier
 
 import restsure as rs
-from restsure.cli.bench import _commit
+from restsure.cli.bench import write_rows
 from restsure.simulation.suites.data import data_directory
 from restsure.training.adapters import BatchLearner
 
@@ -58,11 +57,7 @@ def learners(seed: int) -> dict[str, Any]:
 def load(name: str, data: Path | None, seed: int) -> tuple[Any, Any, Any, Any]:
     if name == "fashion":
         with np.load(data_directory(data) / "fashion_mnist_14x14.npz") as file:
-            arrays = {key: file[key] for key in file.files}
-        x = [arrays[key] for key in arrays if arrays[key].ndim >= 2]
-        y = [arrays[key] for key in arrays if arrays[key].ndim == 1 and len(arrays[key]) in (len(x[0]), len(x[1]))]
-        x, y = sorted(x, key=len), sorted(y, key=len)
-        return x[1].reshape(len(x[1]), -1) / 255.0, y[1], x[0].reshape(len(x[0]), -1) / 255.0, y[0]
+            return file["X_train"] / 255.0, file["y_train"], file["X_test"] / 255.0, file["y_test"]
     x, y = load_digits(return_X_y=True)
     order = np.random.default_rng([seed, 99]).permutation(len(y))
     x, y = x[order] / 16.0, y[order]
@@ -91,7 +86,7 @@ class Clock:
         BatchLearner.train = self.train  # type: ignore[method-assign]
 
 
-def one_seed(name: str, data: Path | None, seed: int, budget: int) -> tuple[dict[str, float], float, float]:
+def one_seed(name: str, data: Path | None, seed: int, budget: int) -> tuple[dict[str, float], float, float, float]:
     """Points above the oracle of every policy; the oracle's test error; overhead a pull of the default, and as a share."""
     x, y, x_test, y_test = load(name, data, seed)
     size = 234 if name == "fashion" else 32
@@ -113,7 +108,7 @@ def one_seed(name: str, data: Path | None, seed: int, budget: int) -> tuple[dict
             overhead = took - clock.inside
             share, a_pull = overhead / took, overhead / budget
         points[label] = 100 * float((result.model.predict(x_test) != y_test).mean()) - oracle
-    return points, oracle, share, 1e6 * a_pull  # type: ignore[return-value]
+    return points, oracle, share, 1e6 * a_pull
 
 
 def main() -> None:
@@ -138,19 +133,25 @@ def main() -> None:
     lines = []
     for name in POLICIES:
         values = np.array([run[0][name] for run in runs])
-        lines.append((options.data_set, options.budget, name, values.mean(), values.std(ddof=1) / len(values) ** 0.5))
+        lines.append(
+            (
+                options.data_set,
+                options.budget,
+                name,
+                values.mean(),
+                values.std(ddof=min(1, len(values) - 1)) / len(values) ** 0.5,
+            )
+        )
         print(f"{name:12} {values.mean():6.2f} ± {lines[-1][-1]:.2f} points above the oracle")
-    share, a_pull = (float(np.mean([run[k] for run in runs])) for k in (2, 3))  # type: ignore[misc]
+    share, a_pull = (float(np.mean([run[k] for run in runs])) for k in (2, 3))
     print(
         f"oracle {np.mean([run[1] for run in runs]):.2f} %; overhead {share:.1%} of the run, {a_pull:.0f} microseconds a pull"
     )
     if options.csv:
-        fresh = not options.csv.exists()
-        with options.csv.open("a", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            if fresh:
-                writer.writerow(["data", "budget", "policy", "points above the oracle", "se", "commit", "command"])
-            writer.writerows([*line[:3], f"{line[3]:.4g}", f"{line[4]:.3g}", _commit(), command] for line in lines)
+        head = ["data", "budget", "policy", "points above the oracle", "se"]
+        write_rows(
+            options.csv, head, [[*line[:3], f"{line[3]:.4g}", f"{line[4]:.3g}"] for line in lines], command=command
+        )
 
 
 if __name__ == "__main__":

@@ -6,9 +6,7 @@ Times depend on the machine; the ratios are what is claimed. One core: numpy run
 """
 
 import argparse
-import csv
 import math
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -19,6 +17,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import restsure as rs
+from restsure.cli.bench import write_rows
 from restsure.policies.lines import line_11_eliminate
 from restsure.simulation.suites.rising import SETTING_A, rising_arms
 from tests.paper import reference
@@ -241,14 +240,9 @@ def main() -> None:
     )
     print("for simulations, how many times faster.")
     if options.csv:
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-        ).stdout.strip()
-        with options.csv.open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["benchmark", "quantity", "value", "ratio", "commit", "command"])
-            for label, what, value, ratio in rows:
-                writer.writerow([label, what, f"{value:.4g}", f"{ratio:.4g}", commit, "python benchmarks/speed.py"])
+        lines = [(label, what, f"{value:.4g}", f"{ratio:.4g}") for label, what, value, ratio in rows]
+        head = ["benchmark", "quantity", "value", "ratio"]
+        write_rows(options.csv, head, lines, command="python benchmarks/speed.py")
 
 
 if __name__ == "__main__":

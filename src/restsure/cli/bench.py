@@ -4,11 +4,12 @@ import csv
 import json
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -75,12 +76,17 @@ def bench(
 
 def write_csv(path: Path, scores: list[Score], *, seed: int, command: str) -> None:
     """One line a score, with the seed, the command and the commit it was made by."""
+    head = [*(field.name for field in fields(Score)), "seed"]
+    rows = [[f"{v:.6g}" if isinstance(v, float) else v for v in asdict(score).values()] + [seed] for score in scores]
+    write_rows(path, head, rows, command=command)
+
+
+def write_rows(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]], *, command: str) -> None:
+    """A table that is kept: every row with the commit and the command it was made by."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*(field.name for field in fields(Score)), "seed", "commit", "command"])
-        for score in scores:
-            values = [f"{v:.6g}" if isinstance(v, float) else v for v in asdict(score).values()]
-            writer.writerow([*values, seed, _commit(), command])
+        writer.writerow([*head, "commit", "command"])
+        writer.writerows([*row, _commit(), command] for row in rows)
 
 
 @cache

@@ -14,7 +14,6 @@ EXPONENTS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5)
 SHIFTS = (0.0, 0.01, 0.03, 0.1, 0.3)  # s0 as a share of the pulls an arm can get
 RHO, SHIFT = (np.array(part) for part in zip(*product(EXPONENTS, SHIFTS), strict=True))
 DROP, LIMIT = 0.3, 0.5  # prior means of alpha and beta, in units of the scale L; their prior spread is L
-STOCK = 1.05  # scale and noise are looked at again when the losses of a run have grown by this factor
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,6 @@ class CurveBankStates(CurveStates):
         self.s0 = np.tile(np.outer(lengths, SHIFT), (runs, 1))
         self.y, self.yy = np.zeros((cells, 1)), np.zeros((cells, 1))
         self.g, self.gg, self.gy = (np.zeros((cells, len(RHO))) for _ in range(3))
-        self.stock_at = np.zeros(runs)  # losses of a run from which on its scale and noise are looked at again
         self.scale, self.noise = np.ones(cells), np.ones(cells)
         self.seen = np.zeros(cells, dtype=np.int64)  # losses in the posterior
         self.alpha, self.beta = np.zeros_like(self.g), np.zeros_like(self.g)
@@ -73,9 +71,8 @@ class CurveBankStates(CurveStates):
         cells = cells_of(runs, self.n_arms)
         pulls = self.roughness.pulls[cells].reshape(-1, self.n_arms)
         seen = self.seen[cells].reshape(pulls.shape)
-        due = (pulls.sum(axis=1) >= self.stock_at[runs]) | ((seen == 0) & (pulls > 0)).any(axis=1)
+        due = self.roughness.due(runs, seen)
         if due.any():
-            self.stock_at[runs[due]] = STOCK * pulls[due].sum(axis=1)
             scale = self.roughness.scale(runs[due])
             again = cells_of(runs[due], self.n_arms)
             self.noise[again] = self.roughness.noise(runs[due], scale).reshape(-1)

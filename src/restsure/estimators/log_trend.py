@@ -38,7 +38,6 @@ FILTERS = (
 LEVEL_SD, SLOPE = 2.0, 0.1  # prior spread of the level and prior mean of the trend, in units of the scale
 ALOFT = 2.0  # an arm whose mean loss is so many times the scale is far above the others
 STALE = 1.25  # a filter is run again when its noise or scale has moved by more than this factor
-STOCK = 1.05  # and that is looked at when the losses of the run have grown by this factor
 AT_ONCE = 32  # groups of losses that are prepared together
 KINSHIP = 8.0  # arms that the prior weights of the filters count for, against the arms of the run
 STATE = LEVEL, TREND, P11, P12, P22, LIKELIHOOD = range(6)  # rows of a filter's state
@@ -84,7 +83,6 @@ class LogTrendStates(CurveStates):
         self.ahead_noise = self.trend_noise / self.rho**2  # the noise of the trend, where it reaches the level
         self.s0 = np.tile(np.outer(lengths, offset), (runs, 1))
         self.roughness, self.losses = Roughness(runs, n_arms), ThinnedLosses(cells)
-        self.stock_at = np.zeros(runs)  # losses of a run from which on its scale and noise are looked at again
         self.noise, self.scale = np.full(cells, np.nan), np.full(cells, np.nan)  # with which a filter was started
         self.full = np.zeros((len(STATE), cells, len(filters)))  # after all complete groups
         self.full_at = np.zeros(cells)  # the pull at which a filter stands
@@ -109,21 +107,17 @@ class LogTrendStates(CurveStates):
         cells = cells_of(runs, self.n_arms)
         pulls, seen = self.losses.pulls[cells], self.seen[cells]
         new = seen < pulls
-        told = pulls.reshape(-1, self.n_arms).sum(axis=1)
-        due = told >= self.stock_at[runs]
-        if not seen.all():
-            due |= (new & (seen == 0)).reshape(-1, self.n_arms).any(axis=1)  # first losses of an arm
+        due = self.roughness.due(runs, seen)
         if due.any():
-            new |= self._take_stock(runs[due], told[due], due)
+            new |= self._take_stock(runs[due], due)
         changed = np.asarray(cells[new])
         if changed.size:
             self._run(changed)
             self._share_weights(changed, runs)
         return changed
 
-    def _take_stock(self, runs: NDArray[np.intp], told: NDArray[np.int64], due: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _take_stock(self, runs: NDArray[np.intp], due: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Back to the prior where scale or noise have moved; returns which of the cells of the runs asked for did."""
-        self.stock_at[runs] = told * STOCK
         cells = cells_of(runs, self.n_arms)
         scale = self.roughness.scale(runs)
         noise = self.roughness.noise(runs, scale).reshape(-1)

@@ -11,6 +11,9 @@ POOLED = 20.0  # what the noise of all arms weighs against an arm's own, in seco
 OWN = 10  # second differences of an arm that count towards the noise of all
 
 
+STOCK = 1.05  # scale and noise are looked at again when the losses of a run have grown by this factor
+
+
 class Roughness:
     """The scale and the noise of losses, for the arms of many runs; constant memory an arm.
 
@@ -27,6 +30,7 @@ class Roughness:
         self.last = np.zeros((cells, 2))  # the last loss but one, and the last
         self.pulls = np.zeros(cells, dtype=np.int64)
         self.total, self.squares = np.zeros(cells), np.zeros(cells)
+        self.stock_at = np.zeros(runs)  # losses of a run from which on it is time to look again
 
     def update(self, cells: Cells, losses: Floats) -> None:
         """The next losses of each cell: shape (number of cells, block)."""
@@ -38,6 +42,19 @@ class Roughness:
         self.total[cells] += losses.sum(axis=1)
         self.last[cells] = series[:, -2:]
         self.pulls[cells] = n + block
+
+    def due(self, runs: NDArray[np.intp], seen: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether to take stock of these runs: their losses have grown by a twentieth, or an arm has its first ones.
+
+        ``seen``: losses of each of their arms that were there the last time.
+        """
+        pulls = self.pulls.reshape(self.shape)[runs]
+        told = pulls.sum(axis=1)
+        due = told >= self.stock_at[runs]
+        if not seen.all():
+            due |= ((seen.reshape(pulls.shape) == 0) & (pulls > 0)).any(axis=1)
+        self.stock_at[runs[due]] = STOCK * told[due]
+        return np.asarray(due)
 
     def mean(self, cells: Cells) -> Floats:
         """Mean of all losses; infinite before the first."""

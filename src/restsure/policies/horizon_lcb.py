@@ -207,8 +207,11 @@ class HorizonLCBPlay(PeerPlay):
         self, rows: Rows, out: NDArray[np.int64], given: NDArray[np.int64], room: Floats
     ) -> Floats:
         """The lowest loss that an arm in training is predicted to end with; infinite where none is."""
-        mean = self.index(rows, given, room)[1]
-        return np.asarray(np.where(out > 0, mean, np.inf).min(axis=1))
+        line, arms = np.nonzero(out)
+        reach = self.reach(given, room)[line, arms]
+        lowest = np.full(len(rows), np.inf)
+        np.minimum.at(lowest, line, self.curves.predict(rows[line] * self.n_arms + arms, reach)[0])
+        return lowest
 
     def index(self, rows: Rows, given: NDArray[np.int64], room: Floats) -> tuple[Floats, Floats]:
         """``I_i`` and ``M_i`` of all arms of some runs."""
