@@ -37,14 +37,14 @@ POLICIES: dict[str, rs.Policy] = {
 
 def learners(seed: int) -> dict[str, Any]:
     """The twelve learners of the recorded runs."""
-    network = lambda *sizes, rate=1e-3: MLPClassifier(sizes, learning_rate_init=rate, random_state=seed)  # noqa: E731
+    network = lambda *sizes, rate=1e-3: MLPClassifier(sizes, batch_size=32, learning_rate_init=rate, random_state=seed)  # noqa: E731
     return {
         "SGD-log": SGDClassifier(loss="log_loss", random_state=seed),
         "SGD-hinge": SGDClassifier(random_state=seed),
         "SGD-log-const.01": SGDClassifier(loss="log_loss", learning_rate="constant", eta0=0.01, random_state=seed),
         "Perceptron": Perceptron(random_state=seed),
-        "GaussianNB": GaussianNB(),
-        "BernoulliNB": BernoulliNB(binarize=0.3),
+        "GaussianNB": GaussianNB(var_smoothing=0.01),
+        "BernoulliNB": BernoulliNB(binarize=0.2),
         "MultinomialNB": MultinomialNB(),
         "MLP-32": network(32),
         "MLP-256": network(256),

@@ -50,9 +50,13 @@ class Decision:
     numbers: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
+        return self.text("pulls")
+
+    def text(self, unit: str) -> str:
+        """The line, with what the budget is counted in."""
         rival = "" if self.rival is None else f" against arm {self.rival}"
         numbers = ", ".join(f"{name} {value:.6g}" for name, value in self.numbers.items())
-        return f"after {self.spent:g} pulls: arm {self.arm}{rival}: {self.rule}" + (f" ({numbers})" if numbers else "")
+        return f"after {self.spent:g} {unit}: arm {self.arm}{rival}: {self.rule}" + (f" ({numbers})" if numbers else "")
 
 
 def reach(pulls: Any, spent: Any, horizon: int) -> Any:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,11 @@ from restsure.errors import InvalidParameter
 
 Floats = NDArray[np.float64]
 
+_NOTHING = 1e-9  # of the budget: what a pull costs before anyone knows
 SLACK = 1e-9  # of a pull: what rounding may take from a budget that is a whole number of pulls
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Budget:
     """``total`` in the unit of ``costs`` (pulls, if each costs one); ``max_pulls`` is infinite where an arm has no end."""
 
@@ -31,31 +31,42 @@ class Budget:
 
     @classmethod
     def checked(
-        cls, n_arms: int, total: Any, *, costs: Sequence[float] | None, max_pulls: Sequence[int] | None
+        cls, n_arms: int, total: Any, *, costs: Sequence[float] | str | None, max_pulls: Sequence[int] | None
     ) -> "Budget":
-        """From a user's numbers; there must be enough for one pull of each arm."""
+        """From a user's numbers; there must be enough for one pull of each arm, as far as costs are known."""
         n_arms = checks.whole("n_arms", n_arms, at_least=1)
+        longest = _lengths(max_pulls, n_arms)
+        if isinstance(costs, str):
+            checks.choice("costs", costs, ["measured"])
+            return MeasuredBudget(n_arms, checks.real("horizon", total, above=0), longest)
         if costs is None:
             total, prices = checks.whole("horizon", total, at_least=1), np.ones(n_arms)
         else:
             total, prices = checks.real("horizon", total, above=0), _one_each("costs", costs, n_arms)
             if (prices <= 0).any():
                 raise InvalidParameter(f"costs={costs!r}: must be above 0")
-        longest = np.full(n_arms, np.inf)
-        if max_pulls is not None:
-            longest = _one_each("max_pulls", max_pulls, n_arms)
-            if (longest < 1).any() or (longest != np.floor(longest)).any():
-                raise InvalidParameter(f"max_pulls={max_pulls!r}: must be whole numbers of at least 1")
         if total < prices.sum() * (1 - SLACK):
             raise InvalidParameter(
                 f"horizon={total!r}: must be at least {prices.sum():g}, the cost of one pull of each of {n_arms} arms"
             )
         return cls(total, prices, longest)
 
-    @cached_property
+    def __post_init__(self) -> None:
+        self._plain = bool((self.costs == 1).all() and np.isinf(self.max_pulls).all())
+
+    @property
     def plain(self) -> bool:
         """Whether every pull costs one, and no arm has an end."""
-        return bool((self.costs == 1).all() and np.isinf(self.max_pulls).all())
+        return self._plain
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which arms have shown what they cost."""
+        return np.ones(len(self.costs), dtype=np.bool_)
+
+    def pay(self, arm: int, times: int, cost: float) -> None:
+        """``times`` pulls of ``arm`` have cost so much."""
+        raise NotImplementedError
 
     @property
     def lengths(self) -> Floats:
@@ -74,9 +85,48 @@ class Budget:
         return np.maximum(np.minimum(left / self.costs, self.max_pulls - pulls), 0.0)
 
 
+class MeasuredBudget(Budget):
+    """Pulls cost what they are found to cost, in seconds say: for one game.
+
+    The cost of an arm's next pull is the mean of its blocks so far, of which the latest counts for a quarter at least: a slow
+    first pull is forgotten, and a model that grows slower is believed. Before its first pull an arm costs next to nothing.
+    """
+
+    def __init__(self, n_arms: int, total: float, max_pulls: Floats):
+        super().__init__(total, np.full(n_arms, total * _NOTHING), max_pulls)
+        self.paid, self.told = 0.0, np.zeros(n_arms, dtype=np.int64)
+
+    def pay(self, arm: int, times: int, cost: float) -> None:
+        self.paid += cost
+        if times:
+            self.told[arm] += times
+            each, newest = max(cost / times, self.total * _NOTHING), max(times / self.told[arm], 0.25)
+            self.costs[arm] += newest * (each - self.costs[arm])
+
+    @property
+    def plain(self) -> bool:
+        return False
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        return self.told > 0
+
+    def spent(self, pulls: NDArray[np.int64]) -> Floats:
+        return np.asarray(self.paid + (pulls - self.told) @ self.costs)
+
+
 def whole_pulls(room: Floats) -> NDArray[np.int64]:
     """How many pulls fit in that room."""
     return np.floor(room * (1 + SLACK) + SLACK).astype(np.int64)
+
+
+def _lengths(max_pulls: Sequence[int] | None, n_arms: int) -> Floats:
+    if max_pulls is None:
+        return np.full(n_arms, np.inf)
+    longest = _one_each("max_pulls", max_pulls, n_arms)
+    if (longest < 1).any() or (longest != np.floor(longest)).any():
+        raise InvalidParameter(f"max_pulls={max_pulls!r}: must be whole numbers of at least 1")
+    return longest
 
 
 def _one_each(name: str, values: Any, n_arms: int) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from restsure import checks
 from restsure.description import Description
-from restsure.errors import InvalidLoss, NoArmLeft, OutOfTurn
+from restsure.errors import InvalidLoss, InvalidParameter, NoArmLeft, OutOfTurn
 from restsure.policies.play import Play
 from restsure.problem import Decision, Pull, Recommendation
 
@@ -29,12 +29,16 @@ class Game:
     Not thread-safe: one thread asks and tells, though pulls handed out by ``ask(workers=...)`` may be made anywhere.
     """
 
+    unit = "pulls"
+    """What the budget is counted in, for people to read."""
+
     def __init__(self, policy: Description, play: Play):
         self.policy = policy
         self._play = play
         self._queue: deque[tuple[int, int]] = deque()  # (arm, pulls) to hand out before the next decision
         self._out: dict[int, tuple[int, int]] = {}  # arm -> (pulls handed out, pulls of it to hand out after these)
         self._told: list[tuple[int, NDArray[np.float64]]] = []  # taken, not yet given to the play
+        self._paid: list[tuple[int, int, float]] = []  # (arm, pulls, their cost), likewise
         self._reasons: dict[int, str] = {}
 
     @property
@@ -103,27 +107,34 @@ class Game:
             return pulls[0] if pulls else None
         return pulls
 
-    def tell(self, arm: int, losses: Sequence[float]) -> None:
+    def tell(self, arm: int, losses: Sequence[float], *, cost: float | None = None) -> None:
         """The losses of the pulls of ``arm`` that were asked for, in order.
 
-        A NaN or infinite loss is refused and the pull stays out: tell it again, or :meth:`fail` the arm.
+        A NaN or infinite loss is refused and the pull stays out: tell it again, or :meth:`fail` the arm. ``cost``: what these
+        pulls have cost together, in a game that was started with ``costs="measured"``.
         """
         arm = self._known(arm)
         if arm not in self._out:
             raise OutOfTurn(f"arm={arm}: must be asked for before it is told")
         times, later = self._out[arm]
         block = _checked_losses(losses, times, arm)
+        self._pay(arm, times, cost)
         del self._out[arm]
         self._told.append((arm, block))
         if later:
             self._queue.appendleft((arm, later))
 
-    def fail(self, arm: int, reason: str) -> None:
-        """``arm`` is out for good, whether or not a pull of it is out; the rest of the budget goes to the others."""
+    def fail(self, arm: int, reason: str, *, cost: float | None = None) -> None:
+        """``arm`` is out for good, whether or not a pull of it is out; the rest of the budget goes to the others.
+
+        ``cost``: what it has cost since it was last told, where costs are measured.
+        """
         arm = self._known(arm)
         checks.instance("reason", reason, str)
         if arm in self._reasons:
             raise OutOfTurn(f"arm={arm}: has failed already ({self._reasons[arm]})")
+        if cost is not None:
+            self._pay(arm, 0, cost)
         self._take_in()
         self._out.pop(arm, None)
         self._queue = deque(entry for entry in self._queue if entry[0] != arm)
@@ -148,9 +159,30 @@ class Game:
         reason = (why[-1] if why else "lowest estimated loss at the pulls made so far") + f"; {basis}"
         return Recommendation(arm, int(play.pulls[0, arm]), loss, low, high, reason)
 
-    def outlook(self, pulls: int) -> list[tuple[float, float, float]] | None:
-        """Each arm's predicted loss after ``pulls`` pulls in all, low and high; None if the policy predicts nothing."""
-        pulls = checks.whole("pulls", pulls, at_least=1)
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """What a pull of each arm costs, as far as is known."""
+        self._take_in()
+        return tuple(self._play.costs.tolist())
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How many pulls each arm could have had with the whole budget for it alone; by what they cost so far."""
+        self._take_in()
+        most = self.horizon / self._play.costs
+        return tuple(np.maximum(np.minimum(most, self._play.longest), 1).astype(np.int64).tolist())
+
+    def outlook(self, pulls: int | Sequence[int]) -> list[tuple[float, float, float]] | None:
+        """Each arm's predicted loss after ``pulls`` pulls of it, low and high; None if the policy predicts nothing.
+
+        ``pulls``: one number for all arms, or one for each.
+        """
+        if isinstance(pulls, Sequence):
+            pulls = [checks.whole("pulls", number, at_least=1) for number in pulls]
+            if len(pulls) != self.n_arms:
+                raise InvalidParameter(f"pulls={pulls!r}: must be {self.n_arms} numbers, one for each arm")
+        else:
+            pulls = checks.whole("pulls", pulls, at_least=1)
         self._advance()
         self._take_in()
         return self._play.outlook(0, pulls)
@@ -167,14 +199,26 @@ class Game:
         """
         self._advance()
         self._take_in()
-        head = f"After {self.spent:g} of {self.horizon:g} pulls. {self._play.explain(0)}"
-        return "\n".join([head, *(str(decision) for decision in self._play.log or ())])
+        head = f"After {self.spent:,g} of {self.horizon:,g} {self.unit}. {self._play.explain(0)}"
+        return "\n".join([head, *(decision.text(self.unit) for decision in self._play.log or ())])
+
+    def _pay(self, arm: int, times: int, cost: float | None) -> None:
+        if not self._play.measured:
+            if cost is not None:
+                raise InvalidParameter(f"cost={cost!r}: must be None unless the game was started with costs='measured'")
+        elif cost is None:
+            raise InvalidParameter(f"cost: must say what the pulls of arm {arm} have cost, since costs are measured")
+        else:
+            self._paid.append((arm, times, checks.real("cost", cost, at_least=0)))
 
     def _known(self, arm: Any) -> int:
         return checks.whole("arm", arm, at_least=0, at_most=self.n_arms - 1)
 
     def _take_in(self) -> None:
         """Give the play what has been told: arms with as many losses together, so that a round is one update."""
+        for paid in self._paid:
+            self._play.pay(*paid)
+        self._paid.clear()
         if len(self._told) == 1:
             [(arm, block)] = self._told
             self._told.clear()

@@ -13,7 +13,7 @@ from restsure.bounds import Claim, SelfNormalized
 from restsure.description import settle
 from restsure.errors import InvalidParameter
 from restsure.estimators import Cells, CurveModel, CurveStates, LogTrend, PowerLaw
-from restsure.policies.budget import SLACK, Budget, whole_pulls
+from restsure.policies.budget import SLACK, Budget, MeasuredBudget, whole_pulls
 from restsure.policies.certified import CertifiedStates
 from restsure.policies.explanation import explain_horizon
 from restsure.policies.game import Game
@@ -90,15 +90,22 @@ class HorizonLCB(Policy):
         horizon: float,
         *,
         seed: int | None = None,
-        costs: Sequence[float] | None = None,
+        costs: Sequence[float] | str | None = None,
         max_pulls: Sequence[int] | None = None,
     ) -> Game:
-        """Open a game; with ``costs``, ``horizon`` is the budget in their unit and need not be whole."""
+        """Open a game; with ``costs``, ``horizon`` is the budget in their unit and need not be whole.
+
+        With ``costs="measured"`` they are learnt on the way, from ``game.tell(arm, losses, cost=...)``.
+        """
         if costs is None and max_pulls is None:
             return super().start(n_arms, horizon, seed=seed)  # type: ignore[arg-type]  # checked there
         if seed is not None:
             checks.whole("seed", seed, at_least=0)
         budget = Budget.checked(n_arms, horizon, costs=costs, max_pulls=max_pulls)
+        if self.certified and isinstance(budget, MeasuredBudget):
+            raise InvalidParameter(
+                "costs='measured': must be known beforehand when certified, the radius depends on them"
+            )
         return Game(self, HorizonLCBPlay(self, budget, 1, log=True))
 
     def play(self, n_arms: int, horizon: int, runs: int, *, log: bool = False) -> "HorizonLCBPlay":
@@ -124,20 +131,38 @@ class HorizonLCBPlay(PeerPlay):
         n_arms = len(budget.costs)
         super().__init__(n_arms, budget.total, runs, log=log)
         self.budget, self.policy = budget, policy
-        self.curves = policy.open_curves(budget, runs)
-        need = policy.curve.first_pulls
-        need = 1 if need * budget.costs.sum() > budget.total / 2 else need
-        self.first = np.minimum(need, budget.max_pulls).astype(np.int64)
-        self.starting = True  # until every arm has had these
+        self.measured = isinstance(budget, MeasuredBudget)
+        self.early: list[tuple[Cells, Floats]] | None = [] if self.measured else None
+        self._open()
+        self.starting = True  # until every arm has had its first pulls
         self.below = False  # whether a loss was below the floor
         self.share = min(1.0, FEW / n_arms)
         self.stored = np.full((runs, n_arms), -np.inf)  # lower bounds of indices, where there are many arms
         self.epoch = np.full(runs, np.inf)  # what was left when these bounds were begun
 
+    def _open(self) -> None:
+        """Curves for arms of these lengths, and the pulls that they need first: one, if that is half of the budget."""
+        self.curves = self.policy.open_curves(self.budget, self.runs)
+        need = self.policy.curve.first_pulls
+        need = 1 if need * self.budget.costs.sum() > self.budget.total / 2 else need
+        self.first = np.minimum(need, self.budget.max_pulls).astype(np.int64)
+
+    def _open_again(self, early: list[tuple[Cells, Floats]]) -> None:
+        """All arms have shown what they cost: now it is known how long each can be trained."""
+        self.early = None
+        self._open()
+        for cells, losses in early:
+            self.learn(cells, losses)
+
+    def pay(self, arm: int, times: int, cost: float) -> None:
+        self.budget.pay(arm, times, cost)
+
     def spent(self, rows: Rows | slice = slice(None)) -> Floats:
         return self.budget.spent(self.pulls[self.pick(rows)])
 
     def learn(self, cells: Cells, losses: Floats) -> None:
+        if self.early is not None:
+            self.early.append((cells, losses))
         self.below = self.below or bool(losses.min() < self.policy.floor)
         self.curves.update(cells, losses - self.policy.floor if self.policy.floor else losses)
 
@@ -153,6 +178,8 @@ class HorizonLCBPlay(PeerPlay):
         anyone_failed = self.failed.any()
         if anyone_failed:
             rows = rows[~self.failed[rows].all(axis=1)]
+        if self.early is not None and (self.budget.known | self.failed[0]).all():
+            self._open_again(self.early)
         changed = self.curves.refresh(rows)
         if self.n_arms > MANY:
             self.stored.reshape(-1)[changed] = -np.inf
@@ -178,7 +205,9 @@ class HorizonLCBPlay(PeerPlay):
             self._pull_lowest(rows, out, given, room, fits)
 
     def _start(self, rows: Rows, missing: NDArray[np.int64], given: NDArray[np.int64]) -> None:
-        """The pulls that the curve needs, arm by arm as far as the budget goes."""
+        """The pulls that the curve needs, arm by arm as far as the budget goes; one by one while costs are unknown."""
+        if self.early is not None:
+            missing = _one_pull_of_one(missing)
         left = self.budget.total - self.budget.spent(given)
         price = missing * self.budget.costs
         before = np.cumsum(price, axis=1) - price
@@ -269,8 +298,16 @@ class HorizonLCBPlay(PeerPlay):
         self.choice[rows], self.done[rows] = arms, True
         self.note(rows, arms, rule)
 
-    def outlook(self, run: int, pulls: int) -> list[tuple[float, float, float]]:
-        at = np.maximum(self.pulls[run], float(pulls))
+    @property
+    def costs(self) -> Floats:
+        return self.budget.costs
+
+    @property
+    def longest(self) -> Floats:
+        return self.budget.max_pulls
+
+    def outlook(self, run: int, pulls: Any) -> list[tuple[float, float, float]]:
+        at = np.maximum(self.pulls[run], np.asarray(pulls, dtype=np.float64))
         mean, sd = self.curves.predict(run * self.n_arms + np.arange(self.n_arms), at)
         return [self._around(loss + self.policy.floor, spread) for loss, spread in zip(mean, sd, strict=True)]
 
@@ -291,7 +328,15 @@ class HorizonLCBPlay(PeerPlay):
         if not math.isfinite(spread):
             return float(loss), lowest, math.inf
         reach = float(spread) * (1.0 if self.policy.certified else COVER)
-        return max(float(loss), lowest), max(float(loss) - reach, lowest), float(loss) + reach
+        middle = max(float(loss), lowest)
+        return middle, max(float(loss) - reach, lowest), middle + reach
+
+
+def _one_pull_of_one(missing: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Only one pull, of the first arm that lacks any."""
+    one = np.zeros_like(missing)
+    one[np.arange(len(missing)), (missing > 0).argmax(axis=1)] = 1
+    return one
 
 
 def _keep(which: Any, *parts: NDArray[Any]) -> list[NDArray[Any]]:

@@ -25,6 +25,9 @@ class Play(ABC):
     overlaps = False
     """Whether it can decide again while pulls are out: ``wanted`` then holds those, and only what is added is new."""
 
+    measured = False
+    """Whether pulls cost what they are told to have cost."""
+
     def __init__(self, n_arms: int, horizon: Any, runs: int, *, log: bool = False):
         self.n_arms, self.runs = n_arms, runs
         self.horizon = horizon  # a whole number, unless pulls have costs
@@ -90,8 +93,25 @@ class Play(ABC):
     def interval(self, run: int, arm: int) -> tuple[float, float, float, str]:
         """Loss of an arm at the pulls it has had, low, high, and a word on what the interval rests on."""
 
-    def outlook(self, run: int, pulls: int) -> list[tuple[float, float, float]] | None:
-        """Each arm's loss after ``pulls`` pulls (now, if it has had more), low and high; None if nothing is predicted."""
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """What a pull of each arm costs."""
+        return np.ones(self.n_arms)
+
+    @property
+    def longest(self) -> NDArray[np.float64]:
+        """How many pulls each arm can have at the most, whatever the budget."""
+        return np.full(self.n_arms, np.inf)
+
+    def pay(self, arm: int, times: int, cost: float) -> None:
+        """What ``times`` pulls of ``arm`` have cost, where that is measured."""
+        raise NotImplementedError
+
+    def outlook(self, run: int, pulls: Any) -> list[tuple[float, float, float]] | None:
+        """Each arm's loss after ``pulls`` pulls (for each arm, or alike), low and high; None if nothing is predicted.
+
+        Where an arm has had more, it is its loss now.
+        """
         return None
 
     def explain(self, run: int) -> str:

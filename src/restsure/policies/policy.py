@@ -23,13 +23,13 @@ class Policy(Description, ABC):
         horizon: int,
         *,
         seed: int | None = None,
-        costs: Sequence[float] | None = None,
+        costs: Sequence[float] | str | None = None,
         max_pulls: Sequence[int] | None = None,
     ) -> Game:
         """Open a game of ``horizon`` pulls in total over ``n_arms`` arms.
 
-        ``seed`` is for policies that draw random numbers. ``costs`` (a price for each arm's pull) and ``max_pulls`` (a
-        length for each arm) are refused by policies whose rule knows no such thing.
+        ``seed`` is for policies that draw random numbers. ``costs`` (a price for each arm's pull, or "measured") and
+        ``max_pulls`` (a length for each arm) are refused by policies whose rule knows no such thing.
         """
         n_arms, horizon = check_game(n_arms, horizon)
         if seed is not None:

@@ -20,7 +20,8 @@ class Learner(Protocol):
     """A candidate that owns its data: ``train(times)`` makes so many training steps and returns a loss for each.
 
     A loss is judged before or apart from the training on that step. What is given back in the end is its attribute
-    ``model`` if it has one, or the learner itself.
+    ``model`` if it has one, or the learner itself. An attribute ``cost`` says what a step of it costs, against a budget of
+    training steps (one, otherwise); an attribute ``samples``, how many it has learnt from so far.
     """
 
     def train(self, times: int) -> Sequence[float]:
@@ -54,7 +55,7 @@ class BatchLearner(ABC):
     """A model that learns batch by batch from a stream, at a position of its own."""
 
     def __init__(self, model: Any, judge: Judge):
-        self.model, self.judge, self.pulls = model, judge, 0
+        self.model, self.judge, self.pulls, self.samples = model, judge, 0, 0
         self.loss = judge.loss or LOSSES["zero_one" if self.classifies() else "squared"]
 
     @abstractmethod
@@ -76,8 +77,10 @@ class BatchLearner(ABC):
     def train(self, times: int) -> list[float]:
         losses = list[float]()
         for _ in range(times):
-            self.learn(*self.judge.stream.batch(self.pulls))
+            x, y = self.judge.stream.batch(self.pulls)
+            self.learn(x, y)
             self.pulls += 1
+            self.samples += len(y)
             x, y = self.judge.batch(self.pulls)
             if self.loss.probabilities:
                 losses.append(self.loss(y, *self.probabilities(x)))

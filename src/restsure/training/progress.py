@@ -41,10 +41,10 @@ def progress_table(moment: "Moment", seconds: float) -> "Table":
     from rich.table import Table
 
     game = moment.game
-    spent, outlook = game.spent, game.outlook(int(game.horizon))
+    spent, outlook = game.spent, game.outlook(game.lengths)
     left = seconds * (game.horizon - spent) / spent if spent else float("nan")
     table = Table(
-        title=f"{spent:,g} of {game.horizon:,g} training steps, about {left:.0f} s left", title_justify="left"
+        title=f"{round(spent, 1):,g} of {game.horizon:,g} {game.unit}, about {left:.0f} s left", title_justify="left"
     )
     for heading in ("candidate", "steps", "loss", "predicted", "state"):
         table.add_column(heading, justify="left" if heading in ("candidate", "state") else "right")

@@ -10,19 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from restsure import checks
+from restsure.errors import InvalidParameter
 from restsure.policies import Game
 from restsure.problem import Recommendation
+from restsure.training.meter import read_budget
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some pulls of one candidate: ``spent`` pulls had been made in all when they began, ``pulls`` by it when they ended."""
+    """Some pulls of one candidate: ``spent`` of the budget was used when they began; it had had ``pulls`` when they ended."""
 
-    spent: int
+    spent: float
     name: str
     pulls: int
     losses: tuple[float, ...]
+    cost: float
 
 
 class History(Sequence[Block]):
@@ -42,12 +44,13 @@ class History(Sequence[Block]):
         return tuple(loss for block in self._blocks if block.name == name for loss in block.losses)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Columns ``spent``, ``name``, ``pulls``, ``times`` and ``loss``, the mean of the block."""
+        """Columns ``spent``, ``name``, ``pulls``, ``times``, ``cost`` and ``loss``, the mean of the block."""
         return {
             "spent": [block.spent for block in self._blocks],
             "name": [block.name for block in self._blocks],
             "pulls": [block.pulls for block in self._blocks],
             "times": [len(block.losses) for block in self._blocks],
+            "cost": [block.cost for block in self._blocks],
             "loss": [sum(block.losses) / len(block.losses) for block in self._blocks],
         }
 
@@ -82,7 +85,8 @@ class Result:
     """The winner of a selection and its model, trained; ``str(result)`` says it in a sentence.
 
     ``pulls``: training steps of every candidate; ``loss`` and ``interval``: the winner's now, estimated; ``failures``:
-    candidates that failed, and why; ``spent`` of ``budget`` pulls were made, all unless the run was ``interrupted``.
+    candidates that failed, and why; ``spent`` of the ``budget``, both in its ``unit``, was used, all of it unless the run was
+    ``interrupted``; ``costs``: what a training step of each candidate costs in that unit, as far as is known.
     """
 
     name: str
@@ -93,32 +97,36 @@ class Result:
     certificate: Certificate
     history: History
     failures: Mapping[str, str]
-    budget: int
-    spent: int
+    budget: float
+    spent: float
+    unit: str
+    costs: Mapping[str, float]
     interrupted: bool
     names: tuple[str, ...] = field(repr=False)
     _game: Game = field(repr=False)
 
     def __str__(self) -> str:
         low, high = self.interval
-        cut = ", interrupted" if self.interrupted else ""
-        return (
-            f"{self.name}: loss {self.loss:.4g} ({low:.4g} to {high:.4g}) after {self.pulls[self.name]:,} of "
-            f"{self.spent:,} training steps, among {len(self.names)} candidates{cut}"
-        )
+        spent, cut = f"{round(self.spent, 1):,g}", ", interrupted" if self.interrupted else ""
+        used = f"{self.pulls[self.name]:,} training steps; {spent} of {self.budget:,g} {self.unit} spent on"
+        if self.unit == "training steps":
+            used = f"{self.pulls[self.name]:,} of {spent} training steps, among"
+        return f"{self.name}: loss {self.loss:.4g} ({low:.4g} to {high:.4g}) after {used} {len(self.names)} candidates{cut}"
 
     def explain(self) -> str:
         """Why this candidate, and every elimination, commitment and failure on the way, by name."""
         return with_names(self._game.explain(), self.names)
 
-    def what_if(self, *, budget: int) -> tuple[float, float, float]:
+    def what_if(self, *, budget: int | str) -> tuple[float, float, float]:
         """The loss that the winner is predicted to have with another budget, low and high.
 
         A larger budget is all given to the winner; with a smaller one it would have had so many steps less, where its
         recorded losses tell.
         """
-        budget = checks.whole("budget", budget, at_least=1)
-        at = max(1, self.pulls[self.name] + budget - self.spent)
+        other = read_budget(budget)
+        if other.unit != self.unit:
+            raise InvalidParameter(f"budget={budget!r}: must be in {self.unit}, as that of the run")
+        at = max(1, self.pulls[self.name] + int((other.total - self.spent) / self.costs[self.name]))
         if at >= self.pulls[self.name]:
             outlook = self._game.outlook(at)
             if outlook is None:
@@ -140,7 +148,7 @@ def with_names(text: str, names: Sequence[str]) -> str:
 
 def certificate_of(game: Game, best: Recommendation) -> Certificate:
     """From the winner's interval now, and the lowest loss that any candidate could have had with the whole budget."""
-    outlook = game.outlook(int(game.horizon))
+    outlook = game.outlook(game.lengths)
     certified = "not certified" not in best.reason and "certified" in best.reason
     if outlook is None or not math.isfinite(best.high):
         text = f"{type(game.policy).__name__} says nothing about the regret."

@@ -9,13 +9,16 @@ import numpy as np
 from restsure import checks
 from restsure.errors import InvalidLoss, InvalidParameter, NoArmLeft, WrongType
 from restsure.policies import Game, HorizonLCB, Policy
+from restsure.problem import Pull
 from restsure.training.adapters import Judge, Learner, as_learner
 from restsure.training.losses import loss_named
+from restsure.training.meter import Meter, read_budget
 from restsure.training.progress import show_progress
 from restsure.training.result import Block, History, Result, certificate_of
 from restsure.training.stream import ArrayStream, Stream, checked_pair, open_stream
 
 _SMALLEST_BATCH = 16  # samples in a pull, unless said otherwise: fewer make losses all noise
+_STEPS = 256  # in which the data are used up once, where the budget says nothing about steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ def select(
     candidates: Mapping[str, Any],
     data: Any = None,
     *,
-    budget: int,
+    budget: int | str,
     batch_size: int | None = None,
     loss: str | Callable[[Any, Any], float] | None = None,
     validation: tuple[Any, Any] | None = None,
@@ -45,7 +48,10 @@ def select(
     progress: bool = True,
     random_state: int | None = None,
 ) -> Result:
-    """Train ``candidates`` under one total ``budget`` of training steps (pulls), and return the best one, trained.
+    """Train ``candidates`` under one total ``budget``, and return the best one, trained.
+
+    ``budget``: training steps (pulls) in total over all candidates; or text: a duration such as "10min" of training, in which
+    a slow candidate must be worth its time, or a number such as "60000 samples".
 
     ``candidates``: by name, scikit-learn estimators with ``partial_fit`` (or pipelines that end in one) or ``warm_start``,
     river models, functions that make a step and return its loss, generators of losses, or any :class:`Learner`. Estimators
@@ -53,7 +59,7 @@ def select(
 
     ``data``: a pair (X, y) of arrays, data frames or sparse matrices; an iterable of batches (X, y); or None when the
     candidates own their data. Pull s of any candidate is trained on the same s-th batch of ``batch_size`` samples (as many as
-    use up the data once in the whole budget, 16 at least, if None); passes are reshuffled by ``random_state``.
+    use up the data once in the whole budget of steps, 16 at least, if None); passes are reshuffled by ``random_state``.
 
     ``loss``: "zero_one" (default for classifiers), "balanced", "log", "squared" (default for regressors), "absolute", or a
     function of (y_true, y_pred). It is taken on the batch that comes next, before it is learnt, or on ``validation``, part by
@@ -73,30 +79,31 @@ def select(
     (60, True)
     """
     names = _checked_names(candidates)
-    budget = checks.whole("budget", budget, at_least=1)
-    if budget < len(names):
-        raise InvalidParameter(f"budget={budget}: must be at least {len(names)}, one training step for each candidate")
+    meter = read_budget(budget)
     seed = 0 if random_state is None else checks.whole("random_state", random_state, at_least=0)
     policy = HorizonLCB() if policy is None else policy
     checks.instance("policy", policy, Policy)
-    stream = open_stream(data, batch_size=_batch_size(batch_size, data, budget), seed=seed)
+    stream = open_stream(data, batch_size=_batch_size(batch_size, data, meter), seed=seed)
     judge = _judge(stream, loss, validation, classes)
     learners = [as_learner(name, candidates[name], judge) for name in names]
-    game = policy.start(len(names), budget, seed=seed)
+    game = meter.start(policy, names, learners, seed)
     watchers = [*callbacks, *([show_progress()] if progress else [])]
     history, interrupted = list[Block](), False
     try:
         while (pull := game.ask()) is not None:
-            spent = int(game.spent)
-            losses = _train(game, learners[pull.arm], pull.arm, pull.times)
+            spent = game.spent
+            losses = _train(game, meter, learners[pull.arm], pull)
             if losses is not None:
-                history.append(Block(spent, names[pull.arm], game.pulls[pull.arm], losses))
+                history.append(Block(spent, names[pull.arm], game.pulls[pull.arm], losses, game.spent - spent))
             for watch in watchers:
                 watch(Moment(names, game, history, over=False))
     except KeyboardInterrupt:
+        if not history:
+            raise
         interrupted = True
-    for watch in watchers:
-        watch(Moment(names, game, history, over=True))
+    finally:
+        for watch in watchers:
+            watch(Moment(names, game, history, over=True))
     return _result(names, learners, game, history, interrupted)
 
 
@@ -111,12 +118,12 @@ def _checked_names(candidates: Any) -> tuple[str, ...]:
     return tuple(candidates)
 
 
-def _batch_size(value: int | None, data: Any, budget: int) -> int:
+def _batch_size(value: int | None, data: Any, meter: Meter) -> int:
     if value is not None:
         return checks.whole("batch_size", value, at_least=1)
     rows = getattr(data[0], "shape", None) if isinstance(data, tuple) and len(data) == 2 else None
     count = rows[0] if rows else len(data[0]) if isinstance(data, tuple) and hasattr(data[0], "__len__") else 0
-    return max(_SMALLEST_BATCH, -(-count // budget))
+    return max(_SMALLEST_BATCH, -(-count // (_STEPS if meter.measures else int(meter.total))))
 
 
 def _judge(stream: Stream | None, loss: Any, validation: Any, classes: Any) -> Judge | None:
@@ -135,19 +142,25 @@ def _judge(stream: Stream | None, loss: Any, validation: Any, classes: Any) -> J
     return Judge(stream, loss_named(loss), labels, held_out, part)
 
 
-def _train(game: Game, learner: Learner, arm: int, times: int) -> tuple[float, ...] | None:
+def _train(game: Game, meter: Meter, learner: Learner, pull: Pull) -> tuple[float, ...] | None:
     """Make the pulls and tell their losses; whatever goes wrong fails that candidate only."""
+    before = meter.read(learner)
     try:
-        losses = learner.train(times)
+        losses = learner.train(pull.times)
     except Exception as error:
-        game.fail(arm, f"{type(error).__name__}: {error}")
+        game.fail(pull.arm, f"{type(error).__name__}: {error}", cost=_since(before, meter, learner))
         return None
+    cost = _since(before, meter, learner)
     try:
-        game.tell(arm, losses)
+        game.tell(pull.arm, losses, cost=cost)
     except InvalidLoss as error:
-        game.fail(arm, str(error))
+        game.fail(pull.arm, str(error), cost=cost)
         return None
     return tuple(float(loss) for loss in losses)
+
+
+def _since(before: float, meter: Meter, learner: Learner) -> float | None:
+    return meter.read(learner) - before if meter.measures else None
 
 
 def _result(
@@ -168,8 +181,10 @@ def _result(
         certificate=certificate_of(game, best),
         history=History(history),
         failures=failures,
-        budget=int(game.horizon),
-        spent=int(game.spent),
+        budget=game.horizon,
+        spent=game.spent if game.costs != (1.0,) * len(names) else int(game.spent),
+        unit=game.unit,
+        costs=dict(zip(names, game.costs, strict=True)),
         interrupted=interrupted,
         names=names,
         _game=game,
