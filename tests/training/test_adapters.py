@@ -9,7 +9,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 import restsure as rs
 
@@ -41,3 +41,15 @@ def test_warm_start_knows_every_class_from_the_first_step(model, kind: str) -> N
         assert not result.failures
         assert result.model.classes_.tolist() == ["often", "rare", "seldom"]
         assert result.model.predict_proba(FEATURES).shape == (70, 3)
+
+
+class InSteps(SGDClassifier):
+    """Has a parameter of the name that a pipeline gives to its parts."""
+
+    def __init__(self, steps: int = 2):
+        super().__init__(random_state=0)
+        self.steps = steps
+
+
+def test_an_estimator_with_steps_is_no_pipeline() -> None:
+    assert rs.select({"model": InSteps()}, (FEATURES, LABELS), budget=4, progress=False).model.steps == 2

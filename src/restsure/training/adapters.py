@@ -96,7 +96,7 @@ class PartialFitLearner(BatchLearner):
         from sklearn.base import clone
 
         super().__init__(clone(model), judge)
-        self.steps = [step for _, step in self.model.steps] if hasattr(model, "steps") else [self.model]
+        self.steps = [step for _, step in self.model.steps] if _is_sklearn_pipeline(model) else [self.model]
         self.labels = judge.labels if self.classifies() else None
 
     def classifies(self) -> bool:
