@@ -99,7 +99,7 @@ class PartialFitLearner(BatchLearner):
         from sklearn.base import clone
 
         super().__init__(clone(model), judge)
-        self.steps = [step for _, step in self.model.steps] if hasattr(model, "steps") else [self.model]
+        self.steps = [step for _, step in self.model.steps] if _is_sklearn_pipeline(model) else [self.model]
         self.labels = judge.labels if self.classifies() else None
 
     def classifies(self) -> bool:
@@ -131,13 +131,17 @@ class PartialFitLearner(BatchLearner):
 
 
 class WarmStartLearner(BatchLearner):
-    """A scikit-learn estimator with ``warm_start``: a pull adds as many rounds as it was made with, on all data so far."""
+    """A scikit-learn estimator with ``warm_start``: a pull adds as many rounds as it was made with, on all data so far.
+
+    A classifier cannot learn of a class after its first round: those that the first batch lacks are shown by one sample.
+    """
 
     def __init__(self, model: Any, judge: Judge, rounds: str):
         from sklearn.base import clone
 
         super().__init__(clone(model).set_params(warm_start=True), judge)
         self.rounds, self.each = rounds, model.get_params()[rounds]
+        self.labels = judge.labels if self.classifies() else judge.labels[:0]
         self.x, self.y = list[Any](), list[NDArray[Any]]()
 
     def classifies(self) -> bool:
@@ -146,8 +150,12 @@ class WarmStartLearner(BatchLearner):
         return bool(is_classifier(self.model))
 
     def learn(self, x: Any, y: Any) -> None:
-        self.x.append(x)
-        self.y.append(y)
+        new = [(x, y)]
+        if self.pulls == 0:
+            new += [self.judge.stream.example(label) for label in np.setdiff1d(self.labels, y)]
+        for features, targets in new:
+            self.x.append(features)
+            self.y.append(targets)
         self.model.set_params(**{self.rounds: self.each * (self.pulls + 1)})
         self.model.fit(_stacked(self.x), np.concatenate(self.y))
 

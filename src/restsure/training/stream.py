@@ -27,6 +27,10 @@ class Stream(ABC):
     def classes(self) -> NDArray[Any]:
         """The distinct targets, as far as they are known."""
 
+    @abstractmethod
+    def example(self, label: Any) -> Batch:
+        """A batch of one sample of that class, or of none where none is known."""
+
 
 class ArrayStream(Stream):
     """Arrays, data frames or sparse matrices in batches of random order, reshuffled for every pass by the seed."""
@@ -48,6 +52,9 @@ class ArrayStream(Stream):
 
     def classes(self) -> NDArray[Any]:
         return np.unique(self.y)
+
+    def example(self, label: Any) -> Batch:
+        return _first(label, self.x, self.y)
 
 
 class BatchStream(Stream):
@@ -78,8 +85,14 @@ class BatchStream(Stream):
 
     def classes(self) -> NDArray[Any]:
         """Of all batches of a sequence; of the first one where the others are yet to come."""
+        return np.unique(np.concatenate([y for _, y in self._known()]))
+
+    def example(self, label: Any) -> Batch:
+        return max((_first(label, x, y) for x, y in self._known()), key=lambda batch: len(batch[1]))
+
+    def _known(self) -> Iterator[Batch]:
         count = 1 if self.ready is None else len(self.ready)
-        return np.unique(np.concatenate([self.batch(s)[1] for s in range(count)]))
+        return (self.batch(s) for s in range(count))
 
 
 def open_stream(data: Any, *, batch_size: int, seed: int) -> Stream | None:
@@ -117,6 +130,11 @@ def checked_pair(name: str, x: Any, y: Any) -> tuple[Any, NDArray[Any]]:
 def take(x: Any, rows: NDArray[np.intp]) -> Any:
     """Some rows of an array, a sparse matrix or a data frame."""
     return x.iloc[rows] if hasattr(x, "iloc") else x[rows]
+
+
+def _first(label: Any, x: Any, y: NDArray[Any]) -> Batch:
+    rows = np.flatnonzero(y == label)[:1]
+    return take(x, rows), y[rows]
 
 
 def _rows(x: Any) -> int | None:
