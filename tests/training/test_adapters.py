@@ -53,3 +53,20 @@ class InSteps(SGDClassifier):
 
 def test_an_estimator_with_steps_is_no_pipeline() -> None:
     assert rs.select({"model": InSteps()}, (FEATURES, LABELS), budget=4, progress=False).model.steps == 2
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_warm_start_adds_rounds_and_keeps_each_sample_once() -> None:
+    """Trees are counted from the start, iterations of a solver from the last fit; later passes bring no new samples."""
+    sizes = list[int]()
+
+    class Counting(LogisticRegression):
+        def fit(self, x, y):
+            sizes.append(len(y))
+            return super().fit(x, y)
+
+    solver = rs.select({"a": Counting(max_iter=7)}, (FEATURES, LABELS), budget=8, batch_size=20, progress=False).model
+    assert solver.max_iter == 7
+    assert len(LABELS) >= sizes[-1] == sizes[3]  # three batches of 20 make a pass of 70
+    boosted = HistGradientBoostingClassifier(max_iter=2)
+    assert rs.select({"a": boosted}, (FEATURES, LABELS), budget=5, batch_size=20, progress=False).model.n_iter_ == 10

@@ -141,6 +141,8 @@ class WarmStartLearner(BatchLearner):
 
         super().__init__(clone(model).set_params(warm_start=True), judge)
         self.rounds, self.each = rounds, model.get_params()[rounds]
+        # trees are counted from the start, iterations of a solver from where the last fit stopped
+        self.adds_up = rounds == "n_estimators" or type(model).__name__.startswith("HistGradientBoosting")
         self.labels = judge.labels if self.classifies() else judge.labels[:0]
         self.x, self.y = list[Any](), list[NDArray[Any]]()
 
@@ -150,13 +152,14 @@ class WarmStartLearner(BatchLearner):
         return bool(is_classifier(self.model))
 
     def learn(self, x: Any, y: Any) -> None:
-        new = [(x, y)]
+        new = [(x, y)] if self.judge.stream.is_new(self.pulls) else []
         if self.pulls == 0:
             new += [self.judge.stream.example(label) for label in np.setdiff1d(self.labels, y)]
         for features, targets in new:
             self.x.append(features)
             self.y.append(targets)
-        self.model.set_params(**{self.rounds: self.each * (self.pulls + 1)})
+        if self.adds_up:
+            self.model.set_params(**{self.rounds: self.each * (self.pulls + 1)})
         self.model.fit(_stacked(self.x), np.concatenate(self.y))
 
     def predict(self, x: Any) -> Any:

@@ -24,6 +24,10 @@ class Stream(ABC):
         """The features and targets that pull s + 1 is trained on."""
 
     @abstractmethod
+    def is_new(self, s: int) -> bool:
+        """Whether batch s is of the first pass: later ones have no sample that was not seen."""
+
+    @abstractmethod
     def classes(self) -> NDArray[Any]:
         """The distinct targets, as far as they are known."""
 
@@ -49,6 +53,9 @@ class ArrayStream(Stream):
         number, k = divmod(s, self.a_pass)
         rows = self._order(number)[k * self.size : (k + 1) * self.size]
         return take(self.x, rows), self.y[rows]
+
+    def is_new(self, s: int) -> bool:
+        return s < self.a_pass
 
     def classes(self) -> NDArray[Any]:
         return np.unique(self.y)
@@ -82,6 +89,11 @@ class BatchStream(Stream):
         if not self.kept:
             raise InvalidParameter("data: must have at least one batch")
         return self.kept[s % len(self.kept)]
+
+    def is_new(self, s: int) -> bool:
+        if self.ready is not None:
+            return s < len(self.ready)
+        return self.coming is not None or s < len(self.kept)
 
     def classes(self) -> NDArray[Any]:
         """Of all batches of a sequence; of the first one where the others are yet to come."""
