@@ -6,9 +6,11 @@ from restsure.estimators.curve_model import CurveModel, CurveStates, PowerLaw, P
 from restsure.estimators.fit import CurveFit, fit_curve
 from restsure.estimators.least_squares import LeastSquares
 from restsure.estimators.log_trend import LogTrend
+from restsure.estimators.misfit import MISFIT
 from restsure.estimators.two_window import TwoWindow
 
 __all__ = [
+    "MISFIT",
     "Cells",
     "CurveBank",
     "CurveFit",

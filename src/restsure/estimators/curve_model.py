@@ -42,6 +42,14 @@ class CurveStates(ABC):
     def bound(self, cells: Cells, near: Floats, far: Floats) -> tuple[Floats, Floats]:
         """A lower bound of the mean and an upper bound of the spread, for every pull count from ``near`` to ``far``."""
 
+    def misfits(self) -> NDArray[np.int8] | None:
+        """Which cells do not follow the model, and how (:mod:`~restsure.estimators.misfit`); None if that is not looked at."""
+        return None
+
+    def hope(self, cells: Cells, pulls: Floats) -> Floats:
+        """What a cell that does not follow the model may hope for after ``pulls`` pulls; infinite for one that does."""
+        raise NotImplementedError
+
     @abstractmethod
     def variance_of_a_loss(self, cell: int) -> float:
         """The noise that the spread of a cell rests on, as of the last time stock was taken."""

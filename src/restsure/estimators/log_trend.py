@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from restsure.estimators.base import Cells
 from restsure.estimators.curve_model import CurveModel, CurveStates, Floats, cells_of
+from restsure.estimators.misfit import FEWEST, RISES, bends
 from restsure.estimators.roughness import Roughness
 from restsure.estimators.thinned import ThinnedLosses
 
@@ -92,6 +93,8 @@ class LogTrendStates(CurveStates):
         self.seen = np.zeros(cells, dtype=np.int64)  # losses that ``now`` has seen
         self.alone = np.zeros((cells, len(filters)))  # posterior weights of the filters, each arm by itself
         self.weight = np.full((cells, len(filters)), 1 / len(filters))  # and with a prior that all arms of a run share
+        self.odd = np.zeros(cells, dtype=np.int8)  # curves that do not follow any filter, and how
+        self.line = np.zeros((3, cells))  # and where they could go: level, fall a pull, and after how many
 
     def update(self, cells: Cells, losses: Floats) -> None:
         which = np.arange(len(self.done)) if isinstance(cells, slice) else cells
@@ -120,6 +123,7 @@ class LogTrendStates(CurveStates):
         """Back to the prior where scale or noise have moved; returns which of the cells of the runs asked for did."""
         cells = cells_of(runs, self.n_arms)
         scale = self.roughness.scale(runs)
+        self._look_for_misfits(cells)
         noise = self.roughness.noise(runs, scale).reshape(-1)
         scale = np.repeat(scale, self.n_arms)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -135,6 +139,22 @@ class LogTrendStates(CurveStates):
         among = np.zeros((len(due), self.n_arms), dtype=np.bool_)
         among[due] = stale.reshape(-1, self.n_arms)
         return among.reshape(-1)
+
+    def _look_for_misfits(self, cells: NDArray[np.intp]) -> None:
+        grown = cells[self.losses.pulls[cells] >= np.maximum(FEWEST, self.seen[cells] + 1)]
+        if grown.size:
+            found = bends(self.losses, grown, self.noise[grown])
+            rising = (found.kind == RISES) & (self.odd[grown] == RISES)  # where it was going before stays as it was
+            self.line[:, grown] = np.where(rising, self.line[:, grown], (found.level, found.fall, found.at))
+            self.odd[grown] = found.kind
+
+    def misfits(self) -> NDArray[np.int8]:
+        return self.odd
+
+    def hope(self, cells: Cells, pulls: Floats) -> Floats:
+        """A straight line: a curve that speeds up may go on as it does, one that rises may go back to where it was going."""
+        level, fall, at = self.line[:, cells]
+        return np.where(self.odd[cells] > 0, np.maximum(level - fall * (pulls - at), np.minimum(level, 0.0)), np.inf)
 
     def _run(self, cells: NDArray[np.intp]) -> None:
         """Feed complete groups that a filter has not seen, then what there is of the next one, on trial."""

@@ -76,6 +76,12 @@ class Game:
         return dict(self._reasons)
 
     @property
+    def misfits(self) -> dict[int, str]:
+        """Arms whose losses do not go as the policy believes that losses go, and how."""
+        self._advance()
+        return dict(self._play.misfits)
+
+    @property
     def log(self) -> tuple[Decision, ...]:
         """Every elimination, commitment and failure so far, with the rule, the numbers and the rival."""
         self._advance()

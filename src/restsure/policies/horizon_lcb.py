@@ -12,13 +12,14 @@ from restsure import checks
 from restsure.bounds import Claim, SelfNormalized
 from restsure.description import settle
 from restsure.errors import InvalidParameter
-from restsure.estimators import Cells, CurveModel, CurveStates, LogTrend, PowerLaw
+from restsure.estimators import MISFIT, Cells, CurveModel, CurveStates, LogTrend, PowerLaw
 from restsure.policies.budget import SLACK, Budget, MeasuredBudget, whole_pulls
 from restsure.policies.certified import CertifiedStates
 from restsure.policies.explanation import explain_horizon
 from restsure.policies.game import Game
 from restsure.policies.peer import Floats, PeerPlay, Rows
 from restsure.policies.policy import Policy
+from restsure.problem import Decision
 
 BLOCK = 20  # an arm gets a twentieth of its pulls at a time; up to a tenth costs nothing that can be measured
 MANY = 128  # arms from which on most indices are left as they were: an old one is only too optimistic
@@ -50,6 +51,9 @@ class HorizonLCB(Policy):
     ``curve``: how learning curves look: :class:`~restsure.LogTrend`, :class:`~restsure.CurveBank`, or
     :class:`~restsure.PowerLaw` when the exponent is known. ``floor``: a known lower bound of the losses, from which they are
     measured. ``patience`` widens or narrows the bonus.
+
+    A curve that no curve model follows, because it rises or falls faster and faster (:mod:`restsure.estimators.misfit`), is
+    not given up by extrapolation: its index is at most what it may hope for, where it was or a straight line.
 
     The interval it reports is an estimate and not certified, unless ``certified=True``: then the index is ``M_i - patience *
     radius_i``, with the radius of :class:`~restsure.bounds.SelfNormalized` for the known exponent and noise of a
@@ -136,6 +140,7 @@ class HorizonLCBPlay(PeerPlay):
         self._open()
         self.starting = True  # until every arm has had its first pulls
         self.below = False  # whether a loss was below the floor
+        self.odd = False  # whether a curve does not follow the model
         self.share = min(1.0, FEW / n_arms)
         self.stored = np.full((runs, n_arms), -np.inf)  # lower bounds of indices, where there are many arms
         self.epoch = np.full(runs, np.inf)  # what was left when these bounds were begun
@@ -181,6 +186,7 @@ class HorizonLCBPlay(PeerPlay):
         if self.early is not None and (self.budget.known | self.failed[0]).all():
             self._open_again(self.early)
         changed = self.curves.refresh(rows)
+        self._note_misfits()
         if self.n_arms > MANY:
             self.stored.reshape(-1)[changed] = -np.inf
         out = self.wanted[rows]
@@ -246,7 +252,26 @@ class HorizonLCBPlay(PeerPlay):
         """``I_i`` and ``M_i`` of all arms of some runs."""
         mean, sd = self.curves.predict(self.cells_of(rows), self.reach(given, room).reshape(-1))
         mean, sd = mean.reshape(given.shape), sd.reshape(given.shape)
-        return _optimistic(mean, sd, self.width(room, given), given), mean
+        index = _optimistic(mean, sd, self.width(room, given), given)
+        return self._hopeful(index, self.cells_of(rows), self.reach(given, room)), mean
+
+    def _hopeful(self, index: Floats, cells: Cells, reach: Floats) -> Floats:
+        """A curve that does not follow the model is not given up by extrapolation: it counts for what it may hope for."""
+        if not self.odd:
+            return index
+        return np.minimum(index, self.curves.hope(cells, reach.reshape(-1)).reshape(index.shape))
+
+    def _note_misfits(self) -> None:
+        kinds = self.curves.misfits()
+        if kinds is None:
+            return
+        self.odd = bool(kinds.any())
+        if self.log is not None and (self.odd or self.misfits):
+            now = {arm: MISFIT[int(kinds[arm])] for arm in np.flatnonzero(kinds).tolist()}
+            for arm in now.keys() - self.misfits.keys():
+                rule = f"does not follow the curve model ({now[arm]}): not given up by extrapolation"
+                self.log.append(Decision(self.spent()[0].item(), rule, arm))
+            self.misfits = now
 
     def reach(self, given: NDArray[np.int64], room: Floats) -> Floats:
         """``m_i``: what an arm can expect to have in the end if it is the one."""
@@ -289,9 +314,9 @@ class HorizonLCBPlay(PeerPlay):
         """The index of some arms, and what is a lower bound of it while their room does not shrink below ``shrinks``."""
         cells, width = row * self.n_arms + arms, self.width(room, given)
         far, near = self.reach(given, room), self.reach(given, shrinks * room)
-        bound = _optimistic(*self.curves.bound(cells, near, far), width, given)
+        bound = self._hopeful(_optimistic(*self.curves.bound(cells, near, far), width, given), cells, far)
         self.stored[row, arms] = bound - 1e-12 * np.abs(bound)
-        return _optimistic(*self.curves.predict(cells, far), width, given)
+        return self._hopeful(_optimistic(*self.curves.predict(cells, far), width, given), cells, far)
 
     def choose(self, rows: Rows, arms: NDArray[np.intp], rule: str) -> None:
         """Settle what these runs return, when nothing more can be pulled."""

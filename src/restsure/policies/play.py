@@ -38,6 +38,7 @@ class Play(ABC):
         self.done = np.zeros(runs, dtype=np.bool_)
         self.all_want = 0  # instead of ``wanted``: every arm of every run is to be pulled so often
         self.log: list[Decision] | None = [] if log else None
+        self.misfits = dict[int, str]()  # arms of a live game whose losses do not go as the policy believes, and how
 
     @property
     def settled(self) -> NDArray[np.bool_]:

@@ -52,7 +52,7 @@ def progress_table(moment: "Moment", seconds: float) -> "Table":
     training = moment.history[-1].name if moment.history else ""
     for arm, name in enumerate(moment.names):
         predicted = "" if outlook is None or name not in last else f"{outlook[arm][0]:.4f}"
-        state = "failed" if arm in game.failures else "training" if name == training else ""
+        state = "failed" if arm in game.failures else "training" if name == training else game.misfits.get(arm, "")
         loss = f"{last[name]:.4f}" if name in last else ""
         table.add_row(
             escape(name), f"{game.pulls[arm]:,}", loss, predicted, state, style="bold" if state == "training" else None

@@ -87,6 +87,8 @@ class Result:
     ``pulls``: training steps of every candidate; ``loss`` and ``interval``: the winner's now, estimated; ``failures``:
     candidates that failed, and why; ``spent`` of the ``budget``, both in its ``unit``, was used, all of it unless the run was
     ``interrupted``; ``costs``: what a training step of each candidate costs in that unit, as far as is known.
+    ``misfits``: candidates whose losses do not go as the policy believes that losses go, and how; those were not given up by
+    extrapolation.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Result:
     spent: float
     unit: str
     costs: Mapping[str, float]
+    misfits: Mapping[str, str]
     interrupted: bool
     names: tuple[str, ...] = field(repr=False)
     _game: Game = field(repr=False)
@@ -146,7 +149,7 @@ def with_names(text: str, names: Sequence[str]) -> str:
     return re.sub(r"\b[Aa]rm (\d+)\b", lambda found: names[int(found[1])], text)
 
 
-def certificate_of(game: Game, best: Recommendation) -> Certificate:
+def certificate_of(game: Game, best: Recommendation, names: Sequence[str]) -> Certificate:
     """From the winner's interval now, and the lowest loss that any candidate could have had with the whole budget."""
     outlook = game.outlook(game.lengths)
     certified = "not certified" not in best.reason and "certified" in best.reason
@@ -165,4 +168,7 @@ def certificate_of(game: Game, best: Recommendation) -> Certificate:
         f"With the whole budget on one candidate, known beforehand, the loss could have been lower by {bound:.4g} at the most: "
         f"that is the {word}, {basis}."
     )
+    if game.misfits:
+        odd = "; ".join(f"{names[arm]}: {how}" for arm, how in game.misfits.items())
+        text += f" Not all do: {odd}. What is said of these, and so this bound, may be far off."
     return Certificate(bound, 0.9, certified, text)

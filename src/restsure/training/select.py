@@ -10,7 +10,7 @@ from restsure import checks
 from restsure.errors import InvalidLoss, InvalidParameter, NoArmLeft, WrongType
 from restsure.policies import Game, HorizonLCB, Policy
 from restsure.problem import Pull
-from restsure.training.adapters import Judge, Learner, as_learner
+from restsure.training.adapters import Judge, Learner, LoopLearner, as_learner
 from restsure.training.losses import loss_named
 from restsure.training.meter import Meter, read_budget
 from restsure.training.progress import show_progress
@@ -86,6 +86,7 @@ def select(
     stream = open_stream(data, batch_size=_batch_size(batch_size, data, meter), seed=seed)
     judge = _judge(stream, loss, validation, classes)
     learners = [as_learner(name, candidates[name], judge) for name in names]
+    _check_apart(names, learners)
     game = meter.start(policy, names, learners, seed)
     watchers = [*callbacks, *([show_progress()] if progress else [])]
     history, interrupted = list[Block](), False
@@ -116,6 +117,15 @@ def _checked_names(candidates: Any) -> tuple[str, ...]:
         if not isinstance(name, str) or not name.strip():
             raise InvalidParameter(f"candidates: names must be text that is not empty, but one is {name!r}")
     return tuple(candidates)
+
+
+def _check_apart(names: Sequence[str], learners: Sequence[Learner]) -> None:
+    """What trains itself is trained in place, and cannot be two candidates at once."""
+    first = dict[int, str]()
+    for name, learner in zip(names, learners, strict=True):
+        other = first.setdefault(id(getattr(learner, "model", learner)), name)
+        if other != name and not isinstance(learner, LoopLearner):
+            raise InvalidParameter(f"candidates: {other!r} and {name!r} must not be the same object, which trains once")
 
 
 def _batch_size(value: int | None, data: Any, meter: Meter) -> int:
@@ -178,13 +188,14 @@ def _result(
         pulls=dict(zip(names, game.pulls, strict=True)),
         loss=best.loss,
         interval=(best.low, best.high),
-        certificate=certificate_of(game, best),
+        certificate=certificate_of(game, best, names),
         history=History(history),
         failures=failures,
         budget=game.horizon,
         spent=game.spent if game.costs != (1.0,) * len(names) else int(game.spent),
         unit=game.unit,
         costs=dict(zip(names, game.costs, strict=True)),
+        misfits={names[arm]: how for arm, how in game.misfits.items()},
         interrupted=interrupted,
         names=names,
         _game=game,
