@@ -1,1 +1,1 @@
-"""restsure inside other libraries: one module each, imported only by those who ask for it."""
+"""restsure inside the tools people already use: each an optional extra, imported when asked for."""
