@@ -146,7 +146,8 @@ class Result:
 
 def with_names(text: str, names: Sequence[str]) -> str:
     """Arms by name instead of by number."""
-    return re.sub(r"\b[Aa]rm (\d+)\b", lambda found: names[int(found[1])], text)
+    named = {str(arm): name for arm, name in enumerate(names)}
+    return re.sub(r"\b[Aa]rm (\d+)\b", lambda found: named.get(found[1], found[0]), text)
 
 
 def certificate_of(game: Game, best: Recommendation, names: Sequence[str]) -> Certificate:
