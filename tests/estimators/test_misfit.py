@@ -75,6 +75,6 @@ def test_the_certificate_tells_of_misfits() -> None:
         "good": falling(lambda s: 0.3 / s**0.5 + 0.25, rng),
         "rises": falling(lambda s: 0.26 if s < 12 else 0.46, rng),
     }
-    result = rs.select(candidates, budget=50, progress=False)
+    result = rs.select(candidates, budget=100, progress=False)
     assert result.misfits == {"rises": "its losses rise"}
     assert "Not all do: rises: its losses rise." in str(result.certificate)

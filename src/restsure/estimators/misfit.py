@@ -34,7 +34,7 @@ def bends(losses: ThinnedLosses, cells: NDArray[np.intp], noise: Floats) -> Bend
     """Compare the means ``w1, w2, w3`` of the last three quarters of the pulls of each cell.
 
     Every falling convex curve, and so each ``alpha (s + s0)**-rho + beta``, has ``w1 - w2 >= w2 - w3 >= 0``. A curve rises if
-    ``w3 - w2``, and speeds up if ``(w2 - w3) - (w1 - w2)``, is above four of its standard errors and 5 % of the loss.
+    ``w3 - w2``, and speeds up if ``(w2 - w3) - max(w1 - w2, 0)``, is above four of its standard errors and 5 % of the loss.
     Windows end where groups of losses do.
     """
     pulls = losses.pulls[cells]
@@ -49,13 +49,13 @@ def bends(losses: ThinnedLosses, cells: NDArray[np.intp], noise: Floats) -> Bend
     size = np.maximum(np.diff(count, axis=0), 1)
     first, second, third = np.diff(total, axis=0) / size
     wobble = noise / size
-    before, now = first - second, second - third
+    before, now = np.maximum(first - second, 0.0), second - third
     worth = WORTH * np.abs(second)
     rises = -now > np.maximum(SURE * np.sqrt(wobble[1] + wobble[2]), worth)
     surprise = SURE * np.sqrt(wobble[0] + 4 * wobble[1] + wobble[2])
-    speeds_up = (now - before > np.maximum(surprise, worth)) & (now > 0)
+    speeds_up = now - before > np.maximum(surprise, worth)
     kind = np.where(enough & rises, RISES, np.where(enough & speeds_up, SPEEDS_UP, FOLLOWS)).astype(np.int8)
     middle = (count[1:] + count[:-1]) / 2
     level = np.where(rises, np.minimum(first, second), third)
-    fall = np.where(rises, np.maximum(before, 0.0) / (middle[1] - middle[0]), now / (middle[2] - middle[1]))
+    fall = np.where(rises, before / (middle[1] - middle[0]), now / (middle[2] - middle[1]))
     return Bends(kind, level, fall, np.where(rises, middle[1], middle[2]))

@@ -266,12 +266,13 @@ class HorizonLCBPlay(PeerPlay):
         if kinds is None:
             return
         self.odd = bool(kinds.any())
-        if self.log is not None and (self.odd or self.misfits):
-            now = {arm: MISFIT[int(kinds[arm])] for arm in np.flatnonzero(kinds).tolist()}
-            for arm in now.keys() - self.misfits.keys():
-                rule = f"does not follow the curve model ({now[arm]}): not given up by extrapolation"
-                self.log.append(Decision(self.spent()[0].item(), rule, arm))
-            self.misfits = now
+        if self.log is not None and self.odd:
+            for arm in np.flatnonzero(kinds).tolist():
+                how = MISFIT[int(kinds[arm])]
+                if self.misfits.get(arm) != how:
+                    rule = f"does not follow the curve model ({how}): not given up by extrapolation"
+                    self.log.append(Decision(self.spent()[0].item(), rule, arm))
+                    self.misfits[arm] = how
 
     def reach(self, given: NDArray[np.int64], room: Floats) -> Floats:
         """``m_i``: what an arm can expect to have in the end if it is the one."""
