@@ -19,20 +19,34 @@ def groups_of(losses: list[float]) -> list[tuple[float, int, float]]:
     return found
 
 
+def flat(loss: float, height: float) -> float:
+    return height * (1 + math.log(loss / height)) if loss > height else loss
+
+
 class PlainRun:
     """One run of K arms: lists of losses, and for each arm the scale and noise its filters were last started with."""
 
     def __init__(self, n_arms: int, horizon: int):
         self.losses: list[list[float]] = [[] for _ in range(n_arms)]
         self.horizon, self.stock_at = horizon, 0.0
-        self.used: list[tuple[float, float, float] | None] = [None] * n_arms
+        self.height = math.inf
+        self.bends: list[list[float]] = [
+            [] for _ in range(n_arms)
+        ]  # squared second differences, as they were flattened
+        self.used: list[tuple[float, float, float, float] | None] = [None] * n_arms
         self.alone = [[0.0] * len(FILTERS) for _ in range(n_arms)]
         self.weights = [[0.0] * len(FILTERS) for _ in range(n_arms)]
         self.restarts = 0
 
+    def level(self, i: int) -> float:
+        y = self.losses[i]
+        mean = sum(y) / len(y)
+        return min(mean, 4 * max(y[-2:])) if len(y) > 1 else mean
+
     def scale(self) -> float:
-        means = [sum(y) / len(y) for y in self.losses if y]
+        means = [self.level(i) for i, y in enumerate(self.losses) if y]
         middle = abs(float(np.median(means)))
+        self.height = 8 * middle
         if len(means) == 1:
             return middle
         return max(1e-9, max(map(abs, means)) / 1_000, min(middle, max(8 * float(np.std(means)), middle / 10)))
@@ -40,26 +54,35 @@ class PlainRun:
     def noise(self, i: int) -> float:
         size, top, bottom = self.scale(), (0.02 * self.scale()) ** 2, 1.0
         own = []
-        for y in self.losses:
-            terms = [((s - 1), (y[s - 1] - 2 * y[s - 2] + y[s - 3]) ** 2) for s in range(3, len(y) + 1)]
+        for bends in self.bends:
+            n = len(bends) + 2
+            first = 3 if n < 32 else 2 ** (int(math.log2(n)) - 1)  # the last power of two but one
+            terms = [(s - 1, bends[s - 3]) for s in range(first, n + 1)]
             own.append(sum(w * d / 6 for w, d in terms) / sum(w for w, _ in terms) if terms else 0.0)
-            top += min(max(len(y) - 2, 0), 10) * own[-1]
-            bottom += min(max(len(y) - 2, 0), 10)
-        extra = max(len(self.losses[i]) - 2, 0)
+            top += min(len(bends), 10) * own[-1]
+            bottom += min(len(bends), 10)
+        extra = len(self.bends[i])
         return max((20 * top / bottom + extra * own[i]) / (20 + extra), (0.001 * size) ** 2)
 
     def tell(self, arm: int, block: list[float]) -> None:
         first = not self.losses[arm]
-        self.losses[arm] += block
+        for loss in block:
+            y = self.losses[arm]
+            y.append(loss)
+            if len(y) > 2:
+                now, before, earlier = (flat(value, self.height) for value in y[:-4:-1])
+                self.bends[arm].append((now - 2 * before + earlier) ** 2)
         changed = {arm}
         if sum(map(len, self.losses)) >= self.stock_at or first:
             self.stock_at = 1.05 * sum(map(len, self.losses))
             for i, y in enumerate(self.losses):
                 now, used = (self.scale(), self.noise(i)), self.used[i]
-                if y and (used is None or any(not 1 / 1.25 <= now[k] / used[k] <= 1.25 for k in (0, 1))):
+                high = y and used is not None and max(y) > min(self.height, used[3])
+                moved = used is None or any(not 1 / 1.25 <= now[k] / used[k] <= 1.25 for k in (0, 1))
+                if y and (moved or (high and not 1 / 1.25 <= self.height / used[3] <= 1.25)):
                     self.restarts += used is not None
-                    own = abs(sum(y) / len(y))
-                    self.used[i] = (*now, own if own > 2 * now[0] else now[0])
+                    own = abs(self.level(i))
+                    self.used[i] = (*now, own if own > 2 * now[0] else now[0], self.height)
                     changed.add(i)
         for i in changed:
             odds = [math.log(f.weight) + self.filtered(i, f)[5] for f in FILTERS]
@@ -71,7 +94,7 @@ class PlainRun:
             self.weights[i] = [w / sum(weights) for w in weights]
 
     def filtered(self, i: int, f) -> tuple[float, float, float, float, float, float, float]:
-        size, noise, steep = self.used[i]
+        size, noise, steep, height = self.used[i]
         s0 = f.offset * self.horizon
         level, trend, a, b, c, log_likelihood = size, 0.1 * size, (2 * size) ** 2, 0.0, (f.slope_sd * steep) ** 2, 0.0
         before = None
@@ -86,7 +109,7 @@ class PlainRun:
                 b = e * (b - g * c)
                 c = e * e * c + (f.trend_noise * q) ** 2 * du
             total = a + noise / count
-            error = y - level
+            error = flat(y, height) - level
             log_likelihood -= 0.5 * (math.log(2 * math.pi * total) + error * error / total)
             level, trend = level + a / total * error, trend + b / total * error
             a, b, c = a - a * a / total, b - a * b / total, c - b * b / total
@@ -127,6 +150,8 @@ def test_same_as_the_plain_filters(seed: int) -> None:
             start = len(plain[run].losses[arm])
             s = np.arange(start + 1, start + block + 1)
             rows.append(alpha[run, arm] * s**-0.4 + beta[run, arm] + rng.normal(0, 0.03, block))
+            if seed % 2 and arm == 0:
+                rows[-1] *= np.where(s < 4, 10.0 ** rng.uniform(0, 6), 1.0)  # it starts anywhere
         states.update(cells, np.array(rows))
         told = states.refresh(np.arange(runs))
         assert set(cells) <= set(told)

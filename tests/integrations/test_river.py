@@ -206,7 +206,6 @@ def test_in_a_pipeline_judged_by_river() -> None:
     score = evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
     assert selector.finished
     assert score.get() < 6  # from 40 on, with three models to bring down
-    assert model.predict_one(next(iter(datasets.TrumpApproval()))[0]) > 30
 
 
 def test_many_classes() -> None:
@@ -313,7 +312,7 @@ def line(count: int):
     ("bad", "reason"),
     [
         (Breaks(12, ValueError("out of luck")), "ValueError: out of luck"),
-        (Breaks(25, ZeroDivisionError("by zero"), learning=True), "ZeroDivisionError: by zero"),
+        (Breaks(14, ZeroDivisionError("by zero"), learning=True), "ZeroDivisionError: by zero"),
         (Breaks(4, math.nan), "InvalidLoss: MAE=nan: must be finite"),
         (Breaks(19, -math.inf), "InvalidLoss: MAE=inf: must be finite"),
         (Breaks(0, None), "InvalidLoss: no prediction in 10 samples"),

@@ -18,6 +18,11 @@ Cells: TypeAlias = slice | NDArray[np.intp]
 """Which cells: distinct indices, or a slice (``slice(None)`` for all of them, which is several times faster)."""
 
 
+def cells_of(runs: NDArray[np.intp], n_arms: int) -> NDArray[np.intp]:
+    """All arms of some runs."""
+    return np.asarray((runs[:, None] * n_arms + np.arange(n_arms)).reshape(-1))
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """What the precision of an estimate rests on: pull counts alone, never the losses.

@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.estimators.base import Cells
-from restsure.estimators.curve_model import CurveModel, CurveStates, Floats, cells_of
+from restsure.estimators.base import Cells, cells_of
+from restsure.estimators.curve_model import CurveModel, CurveStates, Floats
 from restsure.estimators.roughness import Roughness
 
 EXPONENTS = (0.1, 0.25, 0.5, 0.75, 1.0, 1.5)

@@ -9,15 +9,10 @@ from numpy.typing import NDArray
 
 from restsure import checks
 from restsure.description import Description, settle
-from restsure.estimators.base import Cells
+from restsure.estimators.base import Cells, cells_of
 from restsure.estimators.moments import Moments
 
 Floats = NDArray[np.float64]
-
-
-def cells_of(runs: NDArray[np.intp], n_arms: int) -> NDArray[np.intp]:
-    """All arms of some runs."""
-    return np.asarray((runs[:, None] * n_arms + np.arange(n_arms)).reshape(-1))
 
 
 class CurveStates(ABC):

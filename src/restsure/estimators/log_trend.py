@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.estimators.base import Cells
-from restsure.estimators.curve_model import CurveModel, CurveStates, Floats, cells_of
+from restsure.estimators.base import Cells, cells_of
+from restsure.estimators.curve_model import CurveModel, CurveStates, Floats
 from restsure.estimators.misfit import FEWEST, RISES, bends
-from restsure.estimators.roughness import Roughness
+from restsure.estimators.roughness import Roughness, flattened
 from restsure.estimators.thinned import ThinnedLosses
 
 
@@ -84,7 +84,7 @@ class LogTrendStates(CurveStates):
         self.ahead_noise = self.trend_noise / self.rho**2  # the noise of the trend, where it reaches the level
         self.s0 = np.tile(np.outer(lengths, offset), (runs, 1))
         self.roughness, self.losses = Roughness(runs, n_arms), ThinnedLosses(cells)
-        self.noise, self.scale = np.full(cells, np.nan), np.full(cells, np.nan)  # with which a filter was started
+        self.noise, self.scale, self.height = np.full((3, cells), np.nan)  # with which a filter was started
         self.full = np.zeros((len(STATE), cells, len(filters)))  # after all complete groups
         self.full_at = np.zeros(cells)  # the pull at which a filter stands
         self.outlook = np.zeros((len(OUTLOOK), cells, len(filters)))  # after the losses of the group at hand too
@@ -128,9 +128,13 @@ class LogTrendStates(CurveStates):
         scale = np.repeat(scale, self.n_arms)
         with np.errstate(invalid="ignore", divide="ignore"):
             moved = np.maximum(_ratio(scale, self.scale[cells]), _ratio(noise, self.noise[cells]))
+            height = self.roughness.height[cells]
+            higher = self.roughness.highest[cells] > np.fmin(height, self.height[cells])
+            moved = np.where(higher, np.fmax(moved, _ratio(height, self.height[cells])), moved)
         stale = ~(moved <= STALE) & (self.losses.pulls[cells] > 0)
         again, size = cells[stale], scale[stale][:, None]
-        self.scale[again], self.noise[again], self.done[again] = scale[stale], noise[stale], 0
+        self.scale[again], self.noise[again], self.height[again] = scale[stale], noise[stale], height[stale]
+        self.done[again] = 0
         self.full[:, again] = 0.0
         own = np.abs(self.roughness.mean(again))[:, None]
         steep = np.where(own > ALOFT * size, own, size)  # who is far above can fall far
@@ -193,6 +197,9 @@ class LogTrendStates(CurveStates):
             group = np.minimum(group, (first + count - 1)[:, None])  # beyond the last of a cell: never used
         mean, size, middle = self.losses.read(cells[:, None], group)
         place = _place(cells)
+        height = self.height[place]
+        if (self.roughness.highest[place] > height).any():
+            mean = flattened(mean, height[:, None])
         s0 = self.s0[place][:, None, :]
         when = np.log(middle[:, :, None] + s0)
         start = np.where(first == 0, middle[:, 0], at)  # no step before the first loss

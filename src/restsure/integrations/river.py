@@ -5,12 +5,12 @@ import warnings
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from restsure import checks
 from restsure.errors import InvalidLoss, InvalidParameter, MissingExtra, NoArmLeft, WrongType
-from restsure.policies import HorizonLCB, Policy
+from restsure.policies import Game, HorizonLCB, Policy
 from restsure.training.result import with_names
 
 try:
@@ -24,12 +24,13 @@ __all__ = ["SelectiveClassifier", "SelectiveRegressor"]
 
 @dataclass(slots=True)
 class _Pull:
-    """The pull in progress: which model, its metric over the samples so far, how many it learnt and how many it predicted."""
+    """The pull in progress: which model, its metric over the samples so far, how many it learnt and predicted, and targets."""
 
     arm: int
     metric: Any
     learnt: int = 0
     judged: int = 0
+    targets: list[Any] = field(default_factory=list)
 
 
 class _Selective(ModelSelector, Estimator):
@@ -57,12 +58,15 @@ class _Selective(ModelSelector, Estimator):
                 f"budget={budget}: must be at least {len(candidates) * self.batch_size}, batch_size={batch_size} samples "
                 f"for each of {len(candidates)} models"
             )
-        rule = HorizonLCB() if policy is None else policy
-        checks.instance("policy", rule, Policy)
-        self._game = rule.start(len(candidates), self.budget // self.batch_size, seed=seed)
+        self._rule = HorizonLCB() if policy is None else policy
+        checks.instance("policy", self._rule, Policy)
+        self._game = self._start(self._rule)
         self._samples = 0  # learnt during the selection
         self._best: int | None = 0  # kept between pulls, so that predictions cost no more than the model's
         self._pull = self._next_pull()
+
+    def _start(self, rule: Policy) -> Game:
+        return rule.start(len(self.models), self.budget // self.batch_size, seed=self.seed)
 
     @abstractmethod
     def _predict(self, model: Any, x: dict[Any, Any]) -> Any:
@@ -81,6 +85,7 @@ class _Selective(ModelSelector, Estimator):
             self._drop(pull.arm, error)
             return
         if loss is not None:
+            self._before_first(pull)
             self._game.tell(pull.arm, [loss])
             self._move_on()
 
@@ -134,6 +139,7 @@ class _Selective(ModelSelector, Estimator):
             pull.judged += 1
         model.learn_one(x, y)
         pull.learnt += 1
+        pull.targets.append(y)
         if pull.learnt < self.batch_size:
             return None
         if not pull.judged:
@@ -142,6 +148,9 @@ class _Selective(ModelSelector, Estimator):
         if not math.isfinite(value):
             raise InvalidLoss(f"{type(self.metric).__name__}={value}: must be finite")
         return 1.0 - value if self.metric.bigger_is_better else value
+
+    def _before_first(self, pull: _Pull) -> None:
+        """What is to be done before the first loss is told."""
 
     def _drop(self, arm: int, error: Exception) -> None:
         """That model is out, and another one is next."""
@@ -225,8 +234,8 @@ class SelectiveClassifier(_Selective, ModelSelectionClassifier):
 class SelectiveRegressor(_Selective, ModelSelectionRegressor):
     """Online selection of a regressor, as :class:`SelectiveClassifier` does it for classifiers.
 
-    Where targets are far from zero, models that start there have losses far above all others at first, and differences
-    between good models are small beside that. ``river.preprocessing.TargetStandardScaler`` around the selector helps.
+    Errors above those of the best constant, taken on the samples of the first pull, are compared in logarithms: models that
+    start far from their targets, or run away from them, do not hide what the others differ in.
 
     >>> from river import datasets, evaluate, linear_model, metrics, optim, preprocessing
     >>> rates = [linear_model.LinearRegression(optimizer=optim.SGD(rate)) for rate in (1e-4, 1e-3, 1e-2)]
@@ -238,6 +247,24 @@ class SelectiveRegressor(_Selective, ModelSelectionRegressor):
 
     def _predict(self, model: Any, x: dict[Any, Any]) -> Any:
         return model.predict_one(x)
+
+    def _before_first(self, pull: _Pull) -> None:
+        """Errors have any size: the game begins with what someone makes who always says the same."""
+        rule = self._rule
+        if (
+            any(self._game.pulls)
+            or self._game.failures
+            or not isinstance(rule, HorizonLCB)
+            or rule.reference is not None
+        ):
+            return
+        metric, targets = self.metric.clone(), pull.targets
+        for target in targets:
+            metric.update(target, sum(targets) / len(targets))
+        reference = metric.get()
+        if not metric.bigger_is_better and math.isfinite(reference) and reference > rule.floor and not rule.certified:
+            self._game = self._start(replace(rule, reference=reference))
+            self._game.ask(max_times=1)
 
 
 def _checked_models(models: Any, metric: Any) -> list[Any]:

@@ -25,9 +25,9 @@ def explain_horizon(play: "HorizonLCBPlay") -> str:
             f"Every arm is pulled {play.first.max()} times before anything is compared; {cold.size} arms have not been."
         )
     index, mean = (part[0] for part in play.index(row, given, room))
-    index, mean = index + play.policy.floor, mean + play.policy.floor
     order = [arm for arm in np.argsort(index, kind="stable").tolist() if room[0, arm] >= 1]
     arm = order[0]
+    index, mean = play.policy.told(index), play.policy.told(mean)
     lines = [
         f"Arm {arm} is next: it could reach {given[0, arm] + room[0, arm]:g} pulls, where its loss is predicted to be "
         f"{mean[arm]:.4g} and could, optimistically, be {index[arm]:.4g} ({sure}): lower than any other's."
@@ -68,7 +68,7 @@ def _what_would_turn_it(play: "HorizonLCBPlay", arm: int) -> str:
     trial.wanted[0], trial.log = 0, None
     trial.decide(np.array([0]))
     times = int(trial.wanted[0, arm])
-    now, spread = (float(part[0, arm]) for part in play.estimate(np.array([0])))
+    played, spread = (float(part[0, arm]) for part in play.estimate(np.array([0])))
     noise = play.curves.variance_of_a_loss(arm) ** 0.5
 
     def turns(loss: float) -> int | None:
@@ -80,7 +80,8 @@ def _what_would_turn_it(play: "HorizonLCBPlay", arm: int) -> str:
         chosen = np.flatnonzero(other.wanted[0])
         return int(chosen[0]) if chosen.size and chosen[0] != arm else None
 
-    low, high = now, now + 20 * (noise + spread)
+    now, high = (float(play.policy.told(loss)) for loss in (played, played + 20 * (noise + spread)))
+    low = now
     what = f"its next {times} losses" if times > 1 else "its next loss"
     if turns(high) is None:
         return f"Nothing that {what} can show would change that."

@@ -25,6 +25,7 @@ BLOCK = 20  # an arm gets a twentieth of its pulls at a time; up to a tenth cost
 MANY = 128  # arms from which on most indices are left as they were: an old one is only too optimistic
 BATCH = 64  # of them, those refreshed at a time
 EPOCH = 0.95  # share of what was left down to which a stored bound holds
+KNEE = 8.0  # the reference is played as its logarithm begins to tell: losses below an eighth of it as they are
 FEW = 4  # arms that can share a budget and leave nearly all of it to the best; of more, it gets 4/K of what is left
 COVER = 1.645  # standard deviations on each side of a 90 % interval
 
@@ -50,7 +51,9 @@ class HorizonLCB(Policy):
 
     ``curve``: how learning curves look: :class:`~restsure.LogTrend`, :class:`~restsure.CurveBank`, or
     :class:`~restsure.PowerLaw` when the exponent is known. ``floor``: a known lower bound of the losses, from which they are
-    measured. ``patience`` widens or narrows the bonus.
+    measured. ``reference``: the loss of someone who has learnt nothing, if losses have no upper end (regression): with ``u =
+    (reference - floor) / 8`` they are played as ``u log(1 + (y - floor) / u)``, so that those far above it differ by orders of
+    magnitude only. ``patience`` widens or narrows the bonus.
 
     A curve that no curve model follows, because it rises or falls faster and faster (:mod:`restsure.estimators.misfit`), is
     not given up by extrapolation: its index is at most what it may hope for, where it was or a straight line.
@@ -65,6 +68,7 @@ class HorizonLCB(Policy):
     _: KW_ONLY
     patience: float = 1.0
     floor: float = 0.0
+    reference: float | None = None
     certified: bool = False
     delta: float | None = None
 
@@ -76,6 +80,12 @@ class HorizonLCB(Policy):
             patience=checks.real("patience", self.patience, at_least=0),
             floor=checks.real("floor", self.floor),
         )
+        if self.reference is not None:
+            settle(self, reference=checks.real("reference", self.reference, above=self.floor))
+            if self.certified:
+                raise InvalidParameter(
+                    f"reference={self.reference!r}: must be None when certified, the law holds for losses"
+                )
         if self.certified and not (isinstance(self.curve, PowerLaw) and self.curve.sigma is not None):
             raise InvalidParameter(
                 f"curve={self.curve!r}: must be a PowerLaw with a known sigma when certified, nothing else has a radius"
@@ -87,6 +97,26 @@ class HorizonLCB(Policy):
 
     def losses_kept(self, n_arms: int, horizon: int) -> int:
         return n_arms * self.curve.numbers_kept(horizon)
+
+    @property
+    def unit(self) -> float:
+        """``u``, infinite without a reference."""
+        return math.inf if self.reference is None else (self.reference - self.floor) / KNEE
+
+    def played(self, losses: Floats) -> Floats:
+        """What the curves are told of losses: their distance from the floor, in logarithms where it is large."""
+        above = losses - self.floor if self.floor else losses
+        if self.reference is None:
+            return above
+        return np.where(above > 0, self.unit * np.log1p(np.maximum(above, 0.0) / self.unit), above)
+
+    def told(self, played: Any) -> Any:
+        """The losses that were played as these numbers."""
+        if self.reference is not None:
+            played = np.where(
+                played > 0, self.unit * np.expm1(np.clip(played, 0.0, 600 * self.unit) / self.unit), played
+            )
+        return played + self.floor
 
     def start(
         self,
@@ -169,15 +199,15 @@ class HorizonLCBPlay(PeerPlay):
         if self.early is not None:
             self.early.append((cells, losses))
         self.below = self.below or bool(losses.min() < self.policy.floor)
-        self.curves.update(cells, losses - self.policy.floor if self.policy.floor else losses)
+        self.curves.update(cells, self.policy.played(losses))
 
     def estimate(self, rows: Rows) -> tuple[Floats, Floats]:
-        """Loss and spread at the pulls an arm has had: never an extrapolation."""
+        """Loss, as it is played, and spread at the pulls an arm has had: never an extrapolation."""
         mean, sd = self.curves.predict(self.cells_of(rows), np.maximum(self.pulls[rows], 1.0).reshape(-1))
-        return mean.reshape(-1, self.n_arms) + self.policy.floor, sd.reshape(-1, self.n_arms)
+        return mean.reshape(-1, self.n_arms), sd.reshape(-1, self.n_arms)
 
     def standing(self, rows: Rows) -> Floats:
-        return self.estimate(rows)[0]
+        return np.asarray(self.policy.told(self.estimate(rows)[0]))
 
     def decide(self, rows: Rows) -> None:
         anyone_failed = self.failed.any()
@@ -335,7 +365,7 @@ class HorizonLCBPlay(PeerPlay):
     def outlook(self, run: int, pulls: Any) -> list[tuple[float, float, float]]:
         at = np.maximum(self.pulls[run], np.asarray(pulls, dtype=np.float64))
         mean, sd = self.curves.predict(run * self.n_arms + np.arange(self.n_arms), at)
-        return [self._around(loss + self.policy.floor, spread) for loss, spread in zip(mean, sd, strict=True)]
+        return [self._around(loss, spread) for loss, spread in zip(mean, sd, strict=True)]
 
     def explain(self, run: int) -> str:
         return explain_horizon(self)
@@ -349,13 +379,13 @@ class HorizonLCBPlay(PeerPlay):
         return *self._around(mean[0, arm], sd[0, arm]), basis
 
     def _around(self, loss: Any, spread: Any) -> tuple[float, float, float]:
-        """A loss, low and high; an estimate is not below the floor, unless losses are."""
-        lowest = -math.inf if self.below else self.policy.floor
-        if not math.isfinite(spread):
-            return float(loss), lowest, math.inf
-        reach = float(spread) * (1.0 if self.policy.certified else COVER)
+        """A loss, low and high, as they are told; an estimate is not below the floor, unless losses are."""
+        lowest, told = -math.inf if self.below else 0.0, self.policy.told
         middle = max(float(loss), lowest)
-        return middle, max(float(loss) - reach, lowest), middle + reach
+        if not math.isfinite(spread):
+            return float(told(middle)), lowest + self.policy.floor, math.inf
+        reach = float(spread) * (1.0 if self.policy.certified else COVER)
+        return float(told(middle)), float(told(max(float(loss) - reach, lowest))), float(told(middle + reach))
 
 
 def _one_pull_of_one(missing: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,7 +1,7 @@
 """The main job: train the candidates under one budget, and give back the best one, trained."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,8 @@ from restsure import checks
 from restsure.errors import InvalidLoss, InvalidParameter, NoArmLeft, WrongType
 from restsure.policies import Game, HorizonLCB, Policy
 from restsure.problem import Pull
-from restsure.training.adapters import Judge, Learner, LoopLearner, as_learner
-from restsure.training.losses import loss_named
+from restsure.training.adapters import BatchLearner, Judge, Learner, LoopLearner, as_learner
+from restsure.training.losses import LOSSES, loss_named
 from restsure.training.meter import Meter, read_budget
 from restsure.training.progress import show_progress
 from restsure.training.result import Block, History, Result, certificate_of
@@ -63,7 +63,8 @@ def select(
 
     ``loss``: "zero_one" (default for classifiers), "balanced", "log", "squared" (default for regressors), "absolute", or a
     function of (y_true, y_pred). It is taken on the batch that comes next, before it is learnt, or on ``validation``, part by
-    part.
+    part. The errors of a regression are compared in logarithms where they exceed those of the best constant
+    (``HorizonLCB(reference=...)``), and reported as they are.
 
     ``classes``: all targets, for classifiers on a stream whose first batch does not have each of them.
 
@@ -87,7 +88,7 @@ def select(
     judge = _judge(stream, loss, validation, classes)
     learners = [as_learner(name, candidates[name], judge) for name in names]
     _check_apart(names, learners)
-    game = meter.start(policy, names, learners, seed)
+    game = meter.start(_with_reference(policy, judge, learners), names, learners, seed)
     watchers = [*callbacks, *([show_progress()] if progress else [])]
     history, interrupted = list[Block](), False
     try:
@@ -117,6 +118,19 @@ def _checked_names(candidates: Any) -> tuple[str, ...]:
         if not isinstance(name, str) or not name.strip():
             raise InvalidParameter(f"candidates: names must be text that is not empty, but one is {name!r}")
     return tuple(candidates)
+
+
+def _with_reference(policy: Policy, judge: Judge | None, learners: Sequence[Learner]) -> Policy:
+    """Errors of a regression have any size: what someone makes who always says the same is told to the default policy."""
+    losses = {learner.loss.name for learner in learners if isinstance(learner, BatchLearner)}
+    if judge is None or not isinstance(policy, HorizonLCB) or policy.reference is not None or policy.certified:
+        return policy
+    constant: dict[str, Callable[[Any], Any]] = {"squared": np.mean, "absolute": np.median}
+    if len(losses) != 1 or not losses <= constant.keys():
+        return policy
+    [name], (_, y) = losses, judge.stream.batch(0)
+    reference = LOSSES[name](y, np.full(len(y), constant[name](y)))
+    return replace(policy, reference=reference) if reference > policy.floor else policy
 
 
 def _check_apart(names: Sequence[str], learners: Sequence[Learner]) -> None:

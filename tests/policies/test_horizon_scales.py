@@ -1,0 +1,81 @@
+"""Losses of any size: what arms start with, runaways, and whole orders of magnitude."""
+
+import math
+
+import numpy as np
+import pytest
+
+import restsure as rs
+
+
+def play(policy: rs.HorizonLCB, curves: np.ndarray):
+    game = policy.start(len(curves), curves.shape[1])
+    made = [0] * len(curves)
+    while (pull := game.ask()) is not None:
+        game.tell(pull.arm, curves[pull.arm, made[pull.arm] : made[pull.arm] + pull.times].tolist())
+        made[pull.arm] += pull.times
+    return game
+
+
+@pytest.mark.parametrize("reference", [None, 1.5, 20.0])
+@pytest.mark.parametrize("first", [20.0, 100.0, 1e4, 1e6, 1e10])
+def test_one_high_first_loss_makes_nobody_win(first: float, reference: float | None) -> None:
+    s = np.arange(1.0, 61)
+    for seed in range(5):
+        noise = 0.02 * np.random.default_rng(seed).normal(size=(3, 60))
+        curves = np.stack([1.5 + 0 * s, 0.7 / s**0.5 + 0.25, 0.5 / s**0.5 + 0.45]) + noise
+        curves[0, 0] = first
+        assert play(rs.HorizonLCB(reference=reference), curves).recommend().arm == 1
+
+
+@pytest.mark.parametrize("reference", [None, 3.0])
+def test_a_runaway_is_left_alone(reference: float | None) -> None:
+    s = np.arange(1.0, 81)
+    curves = np.stack([446 * 1.6**s, 3 / s**0.5 + 0.3, 2 / s + 0.5]) * np.exp(
+        0.2 * np.random.default_rng(0).normal(size=(3, 80))
+    )
+    game = play(rs.HorizonLCB(reference=reference), curves)
+    assert game.recommend().arm == 2
+    assert game.pulls[0] <= 6
+
+
+def test_with_a_reference_orders_of_magnitude_are_told_apart() -> None:
+    """All start ten thousand times too high: an estimate is near the losses seen, and the choice among the best."""
+    s = np.arange(1.0, 201)
+    for seed in range(5):
+        noise = np.exp(0.1 * np.random.default_rng(seed).normal(size=(5, 200)))
+        ends = ((1, 1.5), (2, 1.0), (5, 0.5), (3, 2.0), (40, 0.1))
+        curves = np.stack([1e4 * np.exp(-s / time) + end for time, end in ends]) * noise
+        best = play(rs.HorizonLCB(reference=10.0), curves).recommend()
+        assert best.arm in (1, 2)
+        seen = curves[best.arm, best.pulls - 20 : best.pulls].mean()
+        assert best.loss == pytest.approx(seen, rel=0.15)
+        assert best.low < best.loss < best.high
+
+
+def test_a_reference_far_above_changes_nothing() -> None:
+    s = np.arange(1.0, 121)
+    curves = np.stack([0.5 / s**0.5 + 0.1 * k for k in (1, 2, 3)]) + 0.02 * np.random.default_rng(0).normal(
+        size=(3, 120)
+    )
+    plain, far = (play(rs.HorizonLCB(reference=reference), curves) for reference in (None, 1e9))
+    assert plain.pulls == far.pulls
+    assert far.recommend().loss == pytest.approx(plain.recommend().loss, rel=1e-6)
+    assert np.array(far.outlook(500)) == pytest.approx(np.array(plain.outlook(500)), rel=1e-5)
+
+
+def test_losses_are_told_as_they_were_meant() -> None:
+    """There and back: the transformation is undone wherever a loss is shown, below the floor too."""
+    policy = rs.HorizonLCB(floor=2.0, reference=10.0)
+    losses = np.array([-3.0, 2.0, 2.5, 10.0, 1e6])
+    assert policy.told(policy.played(losses)) == pytest.approx(losses)
+    assert policy.played(np.array([10.0]))[0] == pytest.approx(math.log(9))
+    assert rs.HorizonLCB.from_json(policy.to_json()) == policy
+
+
+def test_bad_references() -> None:
+    for reference in (0.0, -1.0, math.inf, "high"):
+        with pytest.raises((rs.InvalidParameter, rs.WrongType), match="reference="):
+            rs.HorizonLCB(reference=reference)  # type: ignore[arg-type]
+    with pytest.raises(rs.InvalidParameter, match="must be None when certified"):
+        rs.HorizonLCB(rs.PowerLaw(0.5, sigma=0.1), certified=True, reference=1.0)
