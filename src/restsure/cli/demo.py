@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from restsure import checks
+from restsure.cli.run import candidates_table
 from restsure.errors import MissingExtra
 from restsure.policies import HorizonLCB, Policy, RoundRobin, SuccessiveHalving
 from restsure.report.plots import plot_selection, pyplot
@@ -67,18 +68,7 @@ def demo(
 
 
 def _print_outcome(console: Console, result: Result, rows: list[dict[str, Any]], where: Path) -> None:
-    candidates = Table(
-        title=f"{result.spent:,} training steps over {len(result.names)} candidates", title_justify="left"
-    )
-    candidates.add_column("candidate")
-    for heading in ("steps", "last losses"):
-        candidates.add_column(heading, justify="right")
-    for name in result.names:
-        last = np.mean(result.history.losses(name)[-10:])
-        candidates.add_row(
-            name, f"{result.pulls[name]:,}", f"{last:.3f}", style="bold" if name == result.name else None
-        )
-    console.print(candidates)
+    console.print(candidates_table(result.to_dict()))
     console.print(f"{result}\n", highlight=False)
     rivals = Table(title="What each rule gives back for the same budget", title_justify="left")
     for heading in ("rule", "returns", "its steps", "error on a test set"):

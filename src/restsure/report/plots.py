@@ -129,11 +129,11 @@ def plot_selection(path: str | Path, result: Result) -> Path:
     curves.legend(fontsize=7, frameon=False, loc="upper right")
     for block in result.history:
         k = names.index(block.name)
-        ribbon.broken_barh([(block.spent, len(block.losses))], (k - 0.36, 0.72), facecolors=colour(k))
+        ribbon.broken_barh([(block.spent, block.cost)], (k - 0.36, 0.72), facecolors=colour(k))
     ribbon.set_yticks(range(len(names)), names, fontsize=7)
     ribbon.set_ylim(len(names) - 0.5, -0.5)
-    ribbon.set_xlim(0, result.budget)
-    ribbon.set_xlabel("training steps in total")
+    ribbon.set_xlim(0, max(result.budget, result.spent))
+    ribbon.set_xlabel(f"{result.unit} in total")
     for axes in (curves, ribbon):
         axes.spines[["top", "right"]].set_visible(False)
     path = Path(path)

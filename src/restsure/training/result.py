@@ -1,10 +1,11 @@
 """What a selection gives back: the winner, trained, and everything that led to it."""
 
 import csv
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from restsure.errors import InvalidParameter
 from restsure.policies import Game
 from restsure.problem import Recommendation
 from restsure.training.meter import read_budget
+
+_LAST = 10  # losses of a candidate that its last loss is the mean of
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,48 @@ class Result:
         """Why this candidate, and every elimination, commitment and failure on the way, by name."""
         return with_names(self._game.explain(), self.names)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome in plain values, ready for JSON; a bound that says nothing is None."""
+        low, high = self.interval
+        return {
+            "name": self.name,
+            "loss": self.loss,
+            "interval": [_finite(low), _finite(high)],
+            "budget": self.budget,
+            "spent": self.spent,
+            "unit": self.unit,
+            "interrupted": self.interrupted,
+            "certificate": asdict(self.certificate) | {"bound": _finite(self.certificate.bound)},
+            "candidates": [self._candidate(name) for name in self.names],
+            "policy": self._game.policy.to_dict(),
+            "explanation": self.explain(),
+        }
+
+    def _candidate(self, name: str) -> dict[str, Any]:
+        losses = self.history.losses(name)[-_LAST:]
+        return {
+            "name": name,
+            "pulls": self.pulls[name],
+            "cost": self.costs[name],
+            "last_loss": sum(losses) / len(losses) if losses else None,
+            "failure": self.failures.get(name),
+            "misfit": self.misfits.get(name),
+        }
+
+    def save(self, directory: Path | str) -> Path:
+        """Write the outcome (``result.json``) and every block of training (``history.csv``) into a directory."""
+        folder = Path(directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.history.to_csv(folder / "history.csv")
+        (folder / "result.json").write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n")
+        return folder
+
+    def plot(self, path: Path | str) -> Path:
+        """Draw the losses of every candidate, and who was trained when, into a file."""
+        from restsure.report.plots import plot_selection
+
+        return plot_selection(path, self)
+
     def what_if(self, *, budget: int | str) -> tuple[float, float, float]:
         """The loss that the winner is predicted to have with another budget, low and high.
 
@@ -142,6 +187,10 @@ class Result:
             1.645 * float(near.std(ddof=1)) / math.sqrt(len(near)) if len(near) > 1 else math.inf,
         )
         return mean, mean - spread, mean + spread
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def with_names(text: str, names: Sequence[str]) -> str:
