@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import restsure as rs
-from restsure.cli.bench import write_rows
 from restsure.policies.horizon_lcb import COVER, HorizonLCBPlay
+from restsure.report.rows import write_rows
 from restsure.simulation.engine import play_out
 from restsure.simulation.suites import SUITES, Row
 from restsure.simulation.tape import tape_for

@@ -20,7 +20,7 @@ from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.neural_network import MLPClassifier
 
 import restsure as rs
-from restsure.cli.bench import write_rows
+from restsure.report.rows import write_rows
 from restsure.simulation.suites.data import data_directory
 from restsure.training.adapters import BatchLearner
 

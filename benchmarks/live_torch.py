@@ -21,6 +21,7 @@ from torch import nn
 
 import restsure as rs
 from restsure.integrations.torch import TorchLearner, zero_one
+from restsure.report.rows import write_rows
 
 BATCH = 128
 POLICIES: dict[str, rs.Policy] = {
@@ -216,8 +217,6 @@ def main() -> None:
         rows.append([options.budget, options.steps, options.seeds, label, f"{mean[0]:.4g}", f"{se[0]:.3g}"])
         rows[-1] += [f"{mean[1]:.4g}", f"{se[1]:.3g}", f"{mean[2]:.3g}", f"{mean[3]:.0f}"]
     if options.csv:
-        from restsure.cli.bench import write_rows  # here, so that a run without it needs no command line
-
         head = [
             "budget",
             "steps",

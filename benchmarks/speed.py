@@ -17,8 +17,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import restsure as rs
-from restsure.cli.bench import write_rows
 from restsure.policies.lines import line_11_eliminate
+from restsure.report.rows import write_rows
 from restsure.simulation.suites.rising import SETTING_A, rising_arms
 from tests.paper import reference
 

@@ -1,15 +1,11 @@
 """``restsure bench``: a suite of problems, a table of scores."""
 
-import csv
 import json
-import subprocess
 import sys
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
-from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -19,6 +15,7 @@ from rich.table import Table
 from restsure import checks
 from restsure.errors import InvalidParameter
 from restsure.report.plots import plot_scores
+from restsure.report.rows import write_rows
 from restsure.simulation.suites import DEFAULTS, SUITES, Row, Score, entries, run_suite
 
 
@@ -79,24 +76,6 @@ def write_csv(path: Path, scores: list[Score], *, seed: int, command: str) -> No
     head = [*(field.name for field in fields(Score)), "seed"]
     rows = [[f"{v:.6g}" if isinstance(v, float) else v for v in asdict(score).values()] + [seed] for score in scores]
     write_rows(path, head, rows, command=command)
-
-
-def write_rows(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]], *, command: str) -> None:
-    """A table that is kept: every row with the commit and the command it was made by."""
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*head, "commit", "command"])
-        writer.writerows([*row, _commit(), command] for row in rows)
-
-
-@cache
-def _commit() -> str:
-    """The commit of the checkout this package runs from; empty where it was installed without one."""
-    here = Path(__file__).parent
-    done = subprocess.run(
-        ["git", "-C", here, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip()
 
 
 def _table(row_name: tuple[str, str], scores: list[Score], rows: list[Row]) -> Table:
