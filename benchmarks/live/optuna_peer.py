@@ -2,10 +2,10 @@
 
 Optuna runs trials one after the other and has no total budget. A user who has one can give every trial an equal share of it
 ("-capped"); or, since pruned trials save theirs, three shares, a quarter of the budget of twelve candidates, and stop the
-study when the budget is used up. (Of two, three, four and six shares none is best for all pruners and tasks; on digits three
-and four are better than the others.) Either way the winner is Optuna's: the completed trial with the lowest value, which is
-the mean of the last quarter of its losses; if none was completed, the lowest of all. What is left of the budget goes on
-training the winner: Optuna does not do that, but its user has the model at hand.
+study when the budget is used up; of two, three, four and six shares none is best throughout. Either way the winner is
+Optuna's: the completed trial with the lowest value, which is the mean of the last quarter of its losses; if none was
+completed, the lowest of all. What is left of the budget goes on training the winner: Optuna does not do that, but its user
+has the model at hand.
 """
 
 from collections.abc import Callable
