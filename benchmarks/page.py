@@ -48,6 +48,16 @@ log-time; noise .05, and .02 where T = 256.
 Replay of recorded curves. `rest-sure` assumes an exponent of 1/2, which real curves do not have; `horizon` is `HorizonLCB()`,
 and `horizon-bank` is `HorizonLCB(CurveBank(), patience=2)`.
 """,
+    "live": """## Real training
+
+Twelve candidates share a budget of training steps; the test error of the model that each method gives back, in points above
+that of the candidate that ends best with the whole budget for itself (the oracle), with the standard error over seeds.
+Everybody trains the same candidates on the same batches, and every step counts, refits included. `restsure` is `select` as it
+comes; from `halving` to `explore-75` it is `select` with another policy. Optuna's trials are as long as a quarter of the
+budget, or, `-capped`, as an equal share; what pruning has saved goes to their winner. scikit-learn's search takes samples
+or training steps as its resource, squeezed into the budget, and no river models. How each is set up: `benchmarks/live/`.
+`error` and the time that is not training are in the file.
+""",
     "ablations": """## Ablations
 
 `HorizonLCB()` with a part left out or changed: geometric mean of the regret relative to the rule, over some rows of each kind;
@@ -117,14 +127,48 @@ def matrix(rows: list[dict[str, str]], value: str) -> list[str]:
     return lines
 
 
+def live_table(rows: list[dict[str, str]]) -> list[str]:
+    """A line a method, a column a task and budget; the best of each column is bold."""
+    columns = dict[str, dict[str, dict[str, str]]]()
+    for row in rows:
+        columns.setdefault(f"{row['task']}, {row['budget']}", {})[row["method"]] = row
+    methods = [method for method in dict.fromkeys(row["method"] for row in rows) if method != "oracle"]
+    regrets = {
+        name: {method: float(column[method]["regret"]) for method in methods if column[method]["regret"]}
+        for name, column in columns.items()
+    }
+    lines = [f"| regret | {' | '.join(columns)} |", "|---|" + "---|" * len(columns)]
+    for method in methods:
+        cells = list[str]()
+        for name, column in columns.items():
+            if method not in regrets[name]:
+                cells.append("")
+                continue
+            text = f"{regrets[name][method]:.2f}"
+            best = regrets[name][method] == min(regrets[name].values())
+            cells.append(f"{f'**{text}**' if best else text} ± {float(column[method]['se']):.2f}")
+        lines.append(f"| {method} | {' | '.join(cells)} |")
+    shares = list[str]()
+    for scores in regrets.values():
+        peer = min(score for method, score in scores.items() if method != "restsure")
+        shares.append(f"{scores['restsure'] / peer:.2f}" if peer > 0 else "")
+    errors = [f"{float(column['oracle']['error']):.2f} %" for column in columns.values()]
+    lines.append(f"| restsure over the best of the others | {' | '.join(shares)} |")
+    return [*lines, f"| test error of the oracle | {' | '.join(errors)} |"]
+
+
 def section(name: str) -> str:
     rows = read(name)
-    parts = [listing(rows)] if name not in TABLES else [matrix(rows, value) for value in TABLES[name]]
+    if name == "live":
+        parts = [live_table(rows)]
+    else:
+        parts = [listing(rows)] if name not in TABLES else [matrix(rows, value) for value in TABLES[name]]
     return "\n".join([NOTES[name], *("\n".join(part) + "\n" for part in parts), made_by(rows), ""])
 
 
 def page() -> str:
-    return "\n".join([HEAD, *(section(name) for name in NOTES)])
+    kept = [name for name in NOTES if name != "live" or (RESULTS / "live.csv").exists()]
+    return "\n".join([HEAD, *(section(name) for name in kept)])
 
 
 def main() -> None:
