@@ -49,6 +49,7 @@ class PlainRun:
         self.height = 8 * middle
         if len(means) == 1:
             return middle
+        means = [min(mean, self.height) for mean in means]
         return max(1e-9, max(map(abs, means)) / 1_000, min(middle, max(8 * float(np.std(means)), middle / 10)))
 
     def noise(self, i: int) -> float:
@@ -81,7 +82,7 @@ class PlainRun:
                 moved = used is None or any(not 1 / 1.25 <= now[k] / used[k] <= 1.25 for k in (0, 1))
                 if y and (moved or (high and not 1 / 1.25 <= self.height / used[3] <= 1.25)):
                     self.restarts += used is not None
-                    own = abs(self.level(i))
+                    own = abs(flat(self.level(i), self.height))
                     self.used[i] = (*now, own if own > 2 * now[0] else now[0], self.height)
                     changed.add(i)
         for i in changed:

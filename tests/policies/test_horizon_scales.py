@@ -39,6 +39,17 @@ def test_a_runaway_is_left_alone(reference: float | None) -> None:
     assert game.pulls[0] <= 6
 
 
+@pytest.mark.parametrize("start", [1e5, 1e40, 1e150, 1e300])
+def test_a_candidate_that_has_diverged_changes_nothing_for_the_others(start: float) -> None:
+    s = np.arange(1.0, 301)
+    others = np.stack([0.5 / s**0.5 + 0.1, 0.5 / s**0.5 + 0.3, 0.4 / s**0.5 + 0.3])
+    others += 0.01 * np.random.default_rng(0).normal(size=others.shape)
+    game = play(rs.HorizonLCB(), np.concatenate((others, np.minimum(start * 2.0 ** np.minimum(s, 900), 1e305)[None])))
+    assert game.pulls[0] > 250
+    assert game.pulls[3] <= 4
+    assert game.recommend().loss == pytest.approx(0.13, abs=0.01)
+
+
 def test_with_a_reference_orders_of_magnitude_are_told_apart() -> None:
     """All start ten thousand times too high: an estimate is near the losses seen, and the choice among the best."""
     s = np.arange(1.0, 201)

@@ -136,7 +136,7 @@ class LogTrendStates(CurveStates):
         self.scale[again], self.noise[again], self.height[again] = scale[stale], noise[stale], height[stale]
         self.done[again] = 0
         self.full[:, again] = 0.0
-        own = np.abs(self.roughness.mean(again))[:, None]
+        own = np.abs(flattened(self.roughness.mean(again), height[stale]))[:, None]
         steep = np.where(own > ALOFT * size, own, size)  # who is far above can fall far
         self.full[LEVEL, again], self.full[TREND, again] = size, SLOPE * size
         self.full[P11, again], self.full[P22, again] = (LEVEL_SD * size) ** 2, (self.slope_sd * steep) ** 2

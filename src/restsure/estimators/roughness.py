@@ -106,12 +106,13 @@ class Roughness:
         ranked = np.sort(means, axis=1)
         row, middle = np.arange(len(runs)), np.maximum(count - 1, 0)
         median = np.abs((ranked[row, middle // 2] + ranked[row, (middle + 1) // 2]) / 2)
-        means = np.where(seen, means, 0.0)
+        height = np.where(median > 0, HEIGHT * median, np.inf)
+        self.height.reshape(self.shape)[runs] = height[:, None]
+        means = np.where(seen, np.minimum(means, height[:, None]), 0.0)  # a runaway is not to set the scale
         size = np.maximum(count, 1)[:, None]
         apart = np.where(seen, means - means.sum(axis=1, keepdims=True) / size, 0.0)
         spread = np.sqrt((apart * apart).sum(axis=1) / size[:, 0])
         scale = np.minimum(median, np.where(count > 1, np.maximum(8 * spread, median / 10), median))
-        self.height.reshape(self.shape)[runs] = np.where(median > 0, HEIGHT * median, np.inf)[:, None]
         least = np.maximum(1e-3 * np.abs(means).max(axis=1), 1e-9)  # where most arms have no loss at all
         return np.where(count > 0, np.maximum(scale, least), 1e-9)
 

@@ -207,7 +207,8 @@ class HorizonLCBPlay(PeerPlay):
         return mean.reshape(-1, self.n_arms), sd.reshape(-1, self.n_arms)
 
     def standing(self, rows: Rows) -> Floats:
-        return np.asarray(self.policy.told(self.estimate(rows)[0]))
+        played = self.estimate(rows)[0]
+        return np.asarray(self.policy.told(played if self.below else np.maximum(played, 0.0)))
 
     def decide(self, rows: Rows) -> None:
         anyone_failed = self.failed.any()

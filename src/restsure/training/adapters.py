@@ -47,7 +47,8 @@ class Judge:
         if self.validation is None:
             return self.stream.batch(pulls)
         x, y = self.validation
-        rows = (np.arange(self.part) + (pulls - 1) * self.part) % len(y)
+        part = min(self.part, len(y))
+        rows = (np.arange(part) + (pulls - 1) * part) % len(y)
         return take(x, rows), y[rows]
 
 
