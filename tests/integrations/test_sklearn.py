@@ -28,6 +28,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import estimator_html_repr, get_tags
 from sklearn.utils.estimator_checks import check_dataframe_column_names_consistency, parametrize_with_checks
 
@@ -444,3 +445,27 @@ except ImportError as error:
     assert run(code) == (
         "restsure.integrations.sklearn needs scikit-learn 1.6 or newer: pip install 'restsure[sklearn]'\n"
     )
+
+
+def test_a_share_can_be_held_back_to_judge_on() -> None:
+    """After some passes the batches are known by heart; what was held back is not."""
+    x, y = load_digits(return_X_y=True)
+    noisy = np.where(np.random.default_rng(0).random(len(y)) < 0.3, (y + 1) % 10, y)
+    models = [("tree", DecisionTreeWithPartialFit())]
+    losses = {
+        share: SelectiveClassifier(models, budget=60, batch_size=64, validation_fraction=share, random_state=0)
+        .fit(x, noisy)
+        .result_.loss
+        for share in (None, 0.3)
+    }
+    assert losses[None] < 0.05 < 0.3 < losses[0.3]
+    with pytest.raises(rs.InvalidParameter, match="validation_fraction=1.5"):
+        SelectiveClassifier(models, validation_fraction=1.5).fit(x, y)
+
+
+class DecisionTreeWithPartialFit(DecisionTreeClassifier):
+    """Remembers everything it has seen."""
+
+    def partial_fit(self, x, y, classes=None):
+        self.seen_ = [*getattr(self, "seen_", []), (x, y)]
+        return self.fit(*(np.concatenate(parts) for parts in zip(*self.seen_, strict=True)))

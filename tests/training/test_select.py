@@ -272,6 +272,19 @@ def test_what_if() -> None:
     assert less[1] < less[0] < less[2]
 
 
+def test_what_if_is_about_the_best_choice_at_that_budget() -> None:
+    """With more, another candidate would win; with less, another had the lowest losses."""
+
+    def falling(alpha: float, beta: float):
+        return (alpha / s**0.5 + beta for s in range(1, 10_000))
+
+    result = rs.select({"quick": falling(0.1, 0.3), "slow": falling(2.0, 0.05)}, budget=60, policy=rs.RoundRobin())
+    assert result.name == "quick"
+    assert result.what_if(budget=20)[0] == pytest.approx(np.mean(result.history.losses("quick")[7:10]))
+    result = rs.select({"quick": falling(0.1, 0.3), "slow": falling(2.0, 0.05)}, budget=60)
+    assert min(result.what_if(budget=5_000)) < 0.2
+
+
 def test_history(tmp_path) -> None:
     result = rs.select(models(), (X, Y), budget=60, random_state=0)
     columns = result.history.to_dict()

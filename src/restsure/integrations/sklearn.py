@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from restsure import checks
 from restsure.errors import InvalidParameter, MissingExtra, NoArmLeft, WrongType
 from restsure.policies import Policy
 from restsure.training import Result, select
@@ -23,6 +24,7 @@ try:
     )
     from sklearn.ensemble import VotingClassifier
     from sklearn.exceptions import FitFailedWarning
+    from sklearn.model_selection import train_test_split
     from sklearn.utils import check_random_state, get_tags
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import check_classification_targets
@@ -61,6 +63,7 @@ class _Selective(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sc
         budget: int | str | None = None,
         batch_size: int | None = None,
         loss: str | Callable[[Any, Any], float] | None = None,
+        validation_fraction: float | None = None,
         policy: Policy | None = None,
         progress: bool = False,
         random_state: int | np.random.RandomState | None = None,
@@ -69,6 +72,7 @@ class _Selective(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self.budget: Any = budget  # what can be a budget is for select to say
         self.batch_size = batch_size
         self.loss = loss
+        self.validation_fraction = validation_fraction
         self.policy = policy
         self.progress = progress
         self.random_state = random_state
@@ -110,10 +114,12 @@ class _Selective(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def _select(self, X: Any, y: Any, classes: Any = None) -> None:
         candidates = self._checked_candidates()
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        data, held_out = self._split(X, y, seed)
         try:
             result = select(
                 {name: _seeded(candidate, seed) for name, candidate in candidates.items()},
-                (X, y),
+                data,
+                validation=held_out,
                 budget=_STEPS_EACH * len(candidates) if self.budget is None else self.budget,
                 batch_size=self.batch_size,
                 loss=self.loss,
@@ -131,6 +137,14 @@ class _Selective(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sc
         if result.interrupted:
             warnings.warn(f"fit was interrupted and keeps the best so far: {result}", stacklevel=3)
         self.result_, self.best_name_, self.best_estimator_ = result, result.name, result.model
+
+    def _split(self, X: Any, y: Any, seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any] | None]:
+        """What is trained on, and what candidates are judged on if not on the batches to come."""
+        if self.validation_fraction is None:
+            return (X, y), None
+        share = checks.real("validation_fraction", self.validation_fraction, above=0, below=1)
+        x, x_held, targets, held = train_test_split(X, y, test_size=share, random_state=seed)
+        return (x, targets), (x_held, held)
 
     def _ask_winner(self, method: str, X: Any) -> Any:
         check_is_fitted(self)
@@ -181,6 +195,8 @@ class SelectiveClassifier(ClassifierMixin, _Selective):  # type: ignore[misc]
     ``estimators``: pairs (name, classifier), each with ``partial_fit`` (or a pipeline that ends in one) or ``warm_start``;
     "drop" in place of a classifier leaves it out. ``budget``: training steps of all together, 32 for each if None.
     ``batch_size``, ``loss``, ``policy`` and ``progress`` are those of ``select``; ``loss`` sees the labels as they are in y.
+    ``validation_fraction``: that share of the rows is held back, and candidates are judged on it; otherwise they are judged on
+    the batches that they learn next, which are new to them in the first pass over the data only.
     ``random_state`` orders the data, and becomes the random state of candidates that were given none.
 
     X is an array, a sparse matrix or a data frame, and a data frame goes to the candidates as it is, so that pipelines can

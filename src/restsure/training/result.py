@@ -166,27 +166,38 @@ class Result:
         return plot_selection(path, self)
 
     def what_if(self, *, budget: int | str) -> tuple[float, float, float]:
-        """The loss that the winner is predicted to have with another budget, low and high.
+        """The loss that the best choice is predicted to have with another budget, low and high.
 
-        A larger budget is all given to the winner; with a smaller one it would have had so many steps less, where its
-        recorded losses tell.
+        More would all go to one candidate, the one that is predicted to end lowest; with less, the run would have ended
+        earlier, and the candidate with the lowest losses by then is taken. Failed candidates are none.
         """
         other = read_budget(budget)
         if other.unit != self.unit:
             raise InvalidParameter(f"budget={budget!r}: must be in {self.unit}, as that of the run")
-        at = max(1, self.pulls[self.name] + int((other.total - self.spent) / self.costs[self.name]))
-        if at >= self.pulls[self.name]:
-            outlook = self._game.outlook(at)
-            if outlook is None:
-                return self.loss, -math.inf, math.inf
-            return outlook[self.names.index(self.name)]
-        losses = np.array(self.history.losses(self.name))
-        near = losses[max(0, int(0.9 * at) - 2) : min(len(losses), math.ceil(1.1 * at) + 2)]
-        mean, spread = (
-            float(near.mean()),
-            1.645 * float(near.std(ddof=1)) / math.sqrt(len(near)) if len(near) > 1 else math.inf,
+        if other.total < self.spent:
+            return min(self._until(other.total), default=(self.loss, -math.inf, math.inf))
+        more = [int((other.total - self.spent) / self.costs[name]) for name in self.names]
+        outlook = self._game.outlook(
+            [max(1, self.pulls[name] + steps) for name, steps in zip(self.names, more, strict=True)]
         )
-        return mean, mean - spread, mean + spread
+        if outlook is None:
+            return self.loss, -math.inf, math.inf
+        return min(seen for name, seen in zip(self.names, outlook, strict=True) if self._stands(name))
+
+    def _stands(self, name: str) -> bool:
+        return name not in self.failures and self.pulls[name] > 0
+
+    def _until(self, spent: float) -> list[tuple[float, float, float]]:
+        """The loss of every candidate when so much was spent, low and high: the mean of its last fifth, three at least."""
+        found = list[tuple[float, float, float]]()
+        for name in filter(self._stands, self.names):
+            blocks = [block for block in self.history if block.name == name and block.spent < spent]
+            losses = np.array([loss for block in blocks for loss in block.losses])
+            if len(losses):
+                last = losses[-max(3, len(losses) // 5) :]
+                spread = 1.645 * float(last.std(ddof=1)) / math.sqrt(len(last)) if len(last) > 1 else math.inf
+                found.append((float(last.mean()), float(last.mean()) - spread, float(last.mean()) + spread))
+        return found
 
 
 def _finite(value: float) -> float | None:
