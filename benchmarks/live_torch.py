@@ -3,7 +3,8 @@
     python benchmarks/live_torch.py [--device cuda] [--budget 96] [--steps 25] [--seeds 5] [--csv FILE] [--data FOLDER]
 
 A pull is ``--steps`` optimiser steps with batches of 128; pull s of every network sees the same batches. Networks are judged
-by the share of each batch that they get wrong before they learn it. ``oracle`` trains each network alone with the whole
+after each pull by the share that they get wrong of the next 1,000 of 5,000 images held back, in evaluation mode: batch norm
+and dropout flatter or harm a network on the batches that it learns. ``oracle`` trains each network alone with the whole
 budget and keeps the best by test error, which no rule can know. Images lie on the device, and seconds are all of a rule's:
 training, judging and deciding.
 """
@@ -24,6 +25,7 @@ from restsure.integrations.torch import TorchLearner, zero_one
 from restsure.report.rows import write_rows
 
 BATCH = 128
+HELD_BACK, JUDGED = 5_000, 1_000  # images to judge on, and how many of them after a pull
 POLICIES: dict[str, rs.Policy] = {
     "horizon": rs.HorizonLCB(),
     "halving": rs.SuccessiveHalving(),
@@ -128,7 +130,9 @@ class Task:
 
     def __init__(self, data: Path, device: torch.device, steps: int):
         self.device, self.steps = device, steps
-        (self.x, self.y), (self.x_test, self.y_test) = (self._images(data, part) for part in ("train", "t10k"))
+        (x, y), (self.x_test, self.y_test) = (self._images(data, part) for part in ("train", "t10k"))
+        self.x, self.y = x[:-HELD_BACK], y[:-HELD_BACK]
+        self.held_back = list(zip(x[-HELD_BACK:].split(JUDGED), y[-HELD_BACK:].split(JUDGED), strict=True))
 
     def _images(self, data: Path, part: str) -> tuple[torch.Tensor, torch.Tensor]:
         x, y = (read_idx(data / f"{part}-{kind}-ubyte.gz") for kind in ("images-idx3", "labels-idx1"))
@@ -140,7 +144,8 @@ class Task:
         for name, (model, rate) in networks(seed).items():
             model.to(self.device)
             adam = torch.optim.Adam(model.parameters(), lr=rate, fused=self.device.type == "cuda")
-            made[name] = TorchLearner(model, adam, nn.CrossEntropyLoss(), batches, steps=self.steps, score=zero_one)
+            how = {"validation": self.held_back, "score": zero_one}
+            made[name] = TorchLearner(model, adam, nn.CrossEntropyLoss(), batches, steps=self.steps, **how)
         return made
 
     def error(self, model: nn.Module) -> float:
