@@ -30,9 +30,7 @@ class PlainRun:
         self.losses: list[list[float]] = [[] for _ in range(n_arms)]
         self.horizon, self.stock_at = horizon, 0.0
         self.height = math.inf
-        self.bends: list[list[float]] = [
-            [] for _ in range(n_arms)
-        ]  # squared second differences, as they were flattened
+        self.bends: list[list[float]] = [[] for _ in range(n_arms)]  # squared second differences of usual losses
         self.used: list[tuple[float, float, float, float] | None] = [None] * n_arms
         self.alone = [[0.0] * len(FILTERS) for _ in range(n_arms)]
         self.weights = [[0.0] * len(FILTERS) for _ in range(n_arms)]
@@ -71,8 +69,8 @@ class PlainRun:
             y = self.losses[arm]
             y.append(loss)
             if len(y) > 2:
-                now, before, earlier = (flat(value, self.height) for value in y[:-4:-1])
-                self.bends[arm].append((now - 2 * before + earlier) ** 2)
+                now, before, earlier = y[:-4:-1]
+                self.bends[arm].append((now - 2 * before + earlier) ** 2 if max(y[-3:]) <= self.height else 0.0)
         changed = {arm}
         if sum(map(len, self.losses)) >= self.stock_at or first:
             self.stock_at = 1.05 * sum(map(len, self.losses))

@@ -26,7 +26,7 @@ class Roughness:
     That of all arms is ``Rp = (sum min(n_i - 2, 10) V_i + (.02 L)^2) / (sum min(n_i - 2, 10) + 1)``, and the noise used is
     ``(20 Rp + (n_i - 2) V_i) / (20 + n_i - 2)``, at least ``(.001 L)^2``.
 
-    Losses may start anywhere, or run away: above ``h = 8 med`` they count as ``h (1 + log(y / h))``.
+    Losses may start anywhere, or run away: above ``h = 8 med`` they count as ``h (1 + log(y / h))``, and not as noise.
     """
 
     def __init__(self, runs: int, n_arms: int):
@@ -48,10 +48,11 @@ class Roughness:
         series = np.concatenate((self.last[cells], losses), axis=1)
         self.last[cells] = series[:, -2:]
         highest = self.highest[cells] = np.maximum(self.highest[cells], losses.max(axis=1))
+        bend = series[:, 2:] - 2 * series[:, 1:-1] + series[:, :-2]
         height = self.height[cells]
         if (highest > height).any():
-            series = flattened(series, height[:, None])
-        bend = series[:, 2:] - 2 * series[:, 1:-1] + series[:, :-2]
+            usual = series <= height[:, None]
+            bend = np.where(usual[:, 2:] & usual[:, 1:-1] & usual[:, :-2], bend, 0.0)
         before = n[:, None] + np.arange(block)  # pull s has s - 1 before it
         self._add(cells, n, before * (before > 1) * bend * bend / 6)
         self.total[cells] += losses.sum(axis=1)

@@ -27,18 +27,22 @@ def explain_horizon(play: "HorizonLCBPlay") -> str:
     index, mean = (part[0] for part in play.index(row, given, room))
     order = [arm for arm in np.argsort(index, kind="stable").tolist() if room[0, arm] >= 1]
     arm = order[0]
-    index, mean = play.policy.told(index), play.policy.told(mean)
+    tied = len(order) > 1 and index[order[1]] < 0 and not play.below[0]  # both could be at the floor
+    index, mean = (play.policy.told(part if play.below[0] else np.maximum(part, 0.0)) for part in (index, mean))
+    lower = "as low as" if tied else "lower than"
     lines = [
         f"Arm {arm} is next: it could reach {given[0, arm] + room[0, arm]:g} pulls, where its loss is predicted to be "
-        f"{mean[arm]:.4g} and could, optimistically, be {index[arm]:.4g} ({sure}): lower than any other's."
+        f"{mean[arm]:.4g} and could, optimistically, be {index[arm]:.4g} ({sure}): {lower} any other's."
     ]
     if len(order) == 1:
         return lines[0] + " No other arm can still be pulled."
     rival = order[1]
+    turn = f"For the rival to be pulled, the prediction for arm {arm} has to rise by {index[rival] - index[arm]:.3g}."
+    if tied:
+        turn = "No loss can be lower than that, and the one with fewer pulls comes first."
     lines.append(
         f"Its rival is arm {rival}: predicted {mean[rival]:.4g} and optimistically {index[rival]:.4g} at up to "
-        f"{given[0, rival] + room[0, rival]:g} pulls. For the rival to be pulled, the prediction for arm {arm} has to rise by "
-        f"{index[rival] - index[arm]:.3g}."
+        f"{given[0, rival] + room[0, rival]:g} pulls. {turn}"
     )
     lines.append(_what_would_turn_it(play, arm))
     return " ".join(lines)

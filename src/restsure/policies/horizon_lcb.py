@@ -26,6 +26,7 @@ MANY = 128  # arms from which on most indices are left as they were: an old one 
 BATCH = 64  # of them, those refreshed at a time
 EPOCH = 0.95  # share of what was left down to which a stored bound holds
 KNEE = 8.0  # the reference is played as its logarithm begins to tell: losses below an eighth of it as they are
+AT_FLOOR = 2.0**32  # more than anyone pulls: indices at the floor are their arms' pulls, less this
 FEW = 4  # arms that can share a budget and leave nearly all of it to the best; of more, it gets 4/K of what is left
 COVER = 1.645  # standard deviations on each side of a 90 % interval
 
@@ -39,7 +40,8 @@ class HorizonLCB(Policy):
 
         I_i = M_i - patience * sqrt(2 log(1 + (T - t) / (K n_i))) * S_i
 
-    The arm with the lowest index gets ``ceil(n_i / 20)`` pulls; every pull given to another arm shortens the reach,
+    The arm with the lowest index gets ``ceil(n_i / 20)`` pulls, the least pulled one of those whose index is below the
+    floor of the losses; every pull given to another arm shortens the reach,
     so that waiting is punished and commitment happens by itself. Among more than four arms no one can hope to get all that
     is left, and is judged by what it can hope for. The pulls that the curve needs to say anything come first (one of each arm
     if that is more than half of the budget). In the end the lowest estimated loss at the pulls that were made is returned.
@@ -169,7 +171,8 @@ class HorizonLCBPlay(PeerPlay):
         self.early: list[tuple[Cells, Floats]] | None = [] if self.measured else None
         self._open()
         self.starting = True  # until every arm has had its first pulls
-        self.below = False  # whether a loss was below the floor
+        self.below = np.zeros(runs, dtype=np.bool_)  # whether a loss was below the floor
+        self.highest = np.full(runs, 1e-300)  # of all losses, as they are played
         self.odd = False  # whether a curve does not follow the model
         self.share = min(1.0, FEW / n_arms)
         self.stored = np.full((runs, n_arms), -np.inf)  # lower bounds of indices, where there are many arms
@@ -198,8 +201,12 @@ class HorizonLCBPlay(PeerPlay):
     def learn(self, cells: Cells, losses: Floats) -> None:
         if self.early is not None:
             self.early.append((cells, losses))
-        self.below = self.below or bool(losses.min() < self.policy.floor)
-        self.curves.update(cells, self.policy.played(losses))
+        played = self.policy.played(losses)
+        rows = np.arange(self.runs * self.n_arms)[cells] // self.n_arms
+        np.maximum.at(self.highest, rows, played.max(axis=1))
+        if played.min() < 0:
+            self.below[rows[played.min(axis=1) < 0]] = True
+        self.curves.update(cells, played)
 
     def estimate(self, rows: Rows) -> tuple[Floats, Floats]:
         """Loss, as it is played, and spread at the pulls an arm has had: never an extrapolation."""
@@ -208,7 +215,7 @@ class HorizonLCBPlay(PeerPlay):
 
     def standing(self, rows: Rows) -> Floats:
         played = self.estimate(rows)[0]
-        return np.asarray(self.policy.told(played if self.below else np.maximum(played, 0.0)))
+        return np.asarray(self.policy.told(np.where(self.below[rows, None], played, np.maximum(played, 0.0))))
 
     def decide(self, rows: Rows) -> None:
         anyone_failed = self.failed.any()
@@ -283,14 +290,33 @@ class HorizonLCBPlay(PeerPlay):
         """``I_i`` and ``M_i`` of all arms of some runs."""
         mean, sd = self.curves.predict(self.cells_of(rows), self.reach(given, room).reshape(-1))
         mean, sd = mean.reshape(given.shape), sd.reshape(given.shape)
-        index = _optimistic(mean, sd, self.width(room, given), given)
-        return self._hopeful(index, self.cells_of(rows), self.reach(given, room)), mean
+        cells, reach = self.cells_of(rows), self.reach(given, room)
+        return self._optimistic(rows[:, None], mean, sd, self.width(room, given), given, cells, reach), mean
 
-    def _hopeful(self, index: Floats, cells: Cells, reach: Floats) -> Floats:
-        """A curve that does not follow the model is not given up by extrapolation: it counts for what it may hope for."""
-        if not self.odd:
-            return index
-        return np.minimum(index, self.curves.hope(cells, reach.reshape(-1)).reshape(index.shape))
+    def _optimistic(
+        self,
+        rows: Any,
+        mean: Floats,
+        sd: Floats,
+        width: Floats | float,
+        given: NDArray[np.int64],
+        cells: Cells,
+        reach: Floats,
+    ) -> Floats:
+        """``M - width S``, or what a curve that does not follow the model may hope for, if that is less.
+
+        No loss is below the floor: of the arms that could be there the least pulled one comes first, and of those the one
+        that could be furthest below. An arm of unknown spread comes before all others.
+        """
+        known = sd < np.inf
+        index = np.asarray(mean - width * np.where(known, sd, 0.0))
+        if self.odd:
+            index = np.minimum(index, self.curves.hope(cells, reach.reshape(-1)).reshape(index.shape))
+        at_floor = (index <= 0) & ~self.below[rows]
+        if at_floor.any():
+            deep = np.minimum(index, 0.0) / self.highest[rows]
+            index = np.where(at_floor, given - AT_FLOOR + 1 / (1 - deep), index)
+        return index if known.all() else np.where(known, index, -1e300 / (1 + given))
 
     def _note_misfits(self) -> None:
         kinds = self.curves.misfits()
@@ -346,9 +372,9 @@ class HorizonLCBPlay(PeerPlay):
         """The index of some arms, and what is a lower bound of it while their room does not shrink below ``shrinks``."""
         cells, width = row * self.n_arms + arms, self.width(room, given)
         far, near = self.reach(given, room), self.reach(given, shrinks * room)
-        bound = self._hopeful(_optimistic(*self.curves.bound(cells, near, far), width, given), cells, far)
+        bound = self._optimistic(row, *self.curves.bound(cells, near, far), width, given, cells, far)
         self.stored[row, arms] = bound - 1e-12 * np.abs(bound)
-        return self._hopeful(_optimistic(*self.curves.predict(cells, far), width, given), cells, far)
+        return self._optimistic(row, *self.curves.predict(cells, far), width, given, cells, far)
 
     def choose(self, rows: Rows, arms: NDArray[np.intp], rule: str) -> None:
         """Settle what these runs return, when nothing more can be pulled."""
@@ -366,7 +392,7 @@ class HorizonLCBPlay(PeerPlay):
     def outlook(self, run: int, pulls: Any) -> list[tuple[float, float, float]]:
         at = np.maximum(self.pulls[run], np.asarray(pulls, dtype=np.float64))
         mean, sd = self.curves.predict(run * self.n_arms + np.arange(self.n_arms), at)
-        return [self._around(loss, spread) for loss, spread in zip(mean, sd, strict=True)]
+        return [self._around(run, loss, spread) for loss, spread in zip(mean, sd, strict=True)]
 
     def explain(self, run: int) -> str:
         return explain_horizon(self)
@@ -377,11 +403,11 @@ class HorizonLCBPlay(PeerPlay):
         basis = "90 % interval, not certified"
         if isinstance(self.curves, CertifiedStates):
             basis = f"interval at level {1 - self.curves.claim.delta:g}, certified"
-        return *self._around(mean[0, arm], sd[0, arm]), basis
+        return *self._around(run, mean[0, arm], sd[0, arm]), basis
 
-    def _around(self, loss: Any, spread: Any) -> tuple[float, float, float]:
+    def _around(self, run: int, loss: Any, spread: Any) -> tuple[float, float, float]:
         """A loss, low and high, as they are told; an estimate is not below the floor, unless losses are."""
-        lowest, told = -math.inf if self.below else 0.0, self.policy.told
+        lowest, told = -math.inf if self.below[run] else 0.0, self.policy.told
         middle = max(float(loss), lowest)
         if not math.isfinite(spread):
             return float(told(middle)), lowest + self.policy.floor, math.inf
@@ -398,14 +424,6 @@ def _one_pull_of_one(missing: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _keep(which: Any, *parts: NDArray[Any]) -> list[NDArray[Any]]:
     return [part[which] for part in parts]
-
-
-def _optimistic(mean: Floats, sd: Floats, width: Floats | float, given: NDArray[np.int64]) -> Floats:
-    """``M - width S``. An arm of unknown spread comes before all others, the least pulled one first."""
-    known = sd < np.inf
-    if known.all():
-        return np.asarray(mean - width * sd)
-    return np.where(known, mean - width * np.where(known, sd, 0.0), -1e300 / (1 + given))
 
 
 def _below(stored: Floats, lowest: float) -> NDArray[np.intp]:

@@ -29,6 +29,12 @@ class Block:
     losses: tuple[float, ...]
     cost: float
 
+    def made_by(self, spent: float) -> int:
+        """How many of its pulls had been made when so much was spent."""
+        return (
+            math.ceil(len(self.losses) * min(1.0, (spent - self.spent) / self.cost)) if self.cost else len(self.losses)
+        )
+
 
 class History(Sequence[Block]):
     """One row a block of pulls, in the order in which they were made."""
@@ -192,7 +198,7 @@ class Result:
         found = list[tuple[float, float, float]]()
         for name in filter(self._stands, self.names):
             blocks = [block for block in self.history if block.name == name and block.spent < spent]
-            losses = np.array([loss for block in blocks for loss in block.losses])
+            losses = np.array([loss for block in blocks for loss in block.losses[: block.made_by(spent)]])
             if len(losses):
                 last = losses[-max(3, len(losses) // 5) :]
                 spread = 1.645 * float(last.std(ddof=1)) / math.sqrt(len(last)) if len(last) > 1 else math.inf
