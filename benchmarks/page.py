@@ -58,6 +58,11 @@ budget, or, `-capped`, as an equal share; what pruning has saved goes to their w
 or training steps as its resource, squeezed into the budget, and no river models. How each is set up: `benchmarks/live/`.
 `error` and the time that is not training are in the file.
 """,
+    "live_torch": """## Networks on a GPU
+
+Eight networks on Fashion-MNIST (28 x 28) on one GPU (NVIDIA H200), 192 pulls of 25 steps in all, judged on images held back:
+accuracy of the network returned, points of error above the best network trained alone with the whole budget, and seconds.
+""",
     "ablations": """## Ablations
 
 `HorizonLCB()` with a part left out or changed: geometric mean of the regret relative to the rule, over some rows of each kind;
