@@ -34,8 +34,8 @@ def bends(losses: ThinnedLosses, cells: NDArray[np.intp], noise: Floats) -> Bend
     """Compare the means ``w1, w2, w3`` of the last three quarters of the pulls of each cell.
 
     Every falling convex curve, and so each ``alpha (s + s0)**-rho + beta``, has ``w1 - w2 >= w2 - w3 >= 0``. A curve rises if
-    ``w3 - min(w1, w2)``, and speeds up if ``(w2 - w3) - max(w1 - w2, 0)``, is above four of its standard errors and 5 % of the loss.
-    Windows end where groups of losses do.
+    ``w3 - min(w1, w2)``, and speeds up if ``(w2 - w3) - max(w1 - w2, 0)``, is above four of its standard errors and 5 % of the
+    loss. Windows end where groups of losses do.
     """
     pulls = losses.pulls[cells]
     quarter = pulls // 4

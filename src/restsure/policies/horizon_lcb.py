@@ -204,8 +204,8 @@ class HorizonLCBPlay(PeerPlay):
         played = self.policy.played(losses)
         rows = np.arange(self.runs * self.n_arms)[cells] // self.n_arms
         np.maximum.at(self.highest, rows, played.max(axis=1))
-        if played.min() < 0:
-            self.below[rows[played.min(axis=1) < 0]] = True
+        if (lowest := played.min(axis=1)).min() < 0:
+            self.below[rows[lowest < 0]] = True
         self.curves.update(cells, played)
 
     def estimate(self, rows: Rows) -> tuple[Floats, Floats]:
