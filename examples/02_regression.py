@@ -3,7 +3,7 @@
     python examples/02_regression.py
 
 Splines are learnt at once and get no better; a network takes longer and gets further. Which is the best choice depends on the
-budget, and `result.what_if` says what the winner would have become with another one.
+budget, and `result.what_if` says what the best choice would come to with another one.
 """
 
 from sklearn.datasets import make_friedman1
@@ -35,7 +35,7 @@ def main() -> None:
         loss, low, high = result.what_if(budget=2 * budget)
         print(result)
         print(f"  training steps: {', '.join(f'{name} {pulls}' for name, pulls in result.pulls.items())}")
-        print(f"  with {2 * budget} steps in all, {result.name} would be at {loss:.2f} ({low:.2f} to {high:.2f})")
+        print(f"  with {2 * budget} steps in all, the best choice would be at {loss:.2f} ({low:.2f} to {high:.2f})")
     print("No model of these data can be better than 0.80, the mean absolute value of the noise.")
 
 

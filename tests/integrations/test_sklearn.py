@@ -199,7 +199,7 @@ def test_nested_parameters() -> None:
     assert params["bayes"].var_smoothing == 0.1
     assert params["budget"] == 9
     assert set(model.get_params(deep=False)) == {
-        "estimators", "budget", "batch_size", "loss", "policy", "progress", "random_state",
+        "estimators", "budget", "batch_size", "loss", "validation_fraction", "policy", "progress", "random_state",
     }  # fmt: skip
     model.set_params(bayes=BernoulliNB(), bayes__alpha=3)
     assert repr(dict(model.estimators)["bayes"]) == "BernoulliNB(alpha=3)"

@@ -438,9 +438,14 @@ def test_an_optimizer_of_another_model_is_refused() -> None:
 
 def test_one_module_for_two_candidates_is_found_out() -> None:
     model = network()
-    result = rs.select({"one": learner(model), "two": learner(model), "other": learner(network())}, budget=12)
-    assert result.failures == {"two": "InvalidParameter: model: is used by another learner; each must have its own"}
-    assert len(learner(model).train(2)) == 2  # the others are gone: it is free to be trained further
+    with pytest.raises(rs.InvalidParameter, match="'one' and 'two' must not be the same object"):
+        rs.select({"one": learner(model), "two": learner(model), "other": learner(network())}, budget=12)
+    one, two = learner(model), learner(model)
+    assert len(one.train(2)) == 2
+    with pytest.raises(rs.InvalidParameter, match="model: is used by another learner; each must have its own"):
+        two.train(1)
+    del one
+    assert len(two.train(2)) == 2  # the other is gone: it is free to be trained further
 
 
 @FORKS
