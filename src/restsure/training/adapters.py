@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from restsure.errors import InvalidLoss, InvalidParameter, WrongType
 from restsure.training.losses import LOSSES, Loss
-from restsure.training.stream import Stream, take
+from restsure.training.stream import Batch, Stream, take
 
 
 @runtime_checkable
@@ -57,6 +57,7 @@ class BatchLearner(ABC):
 
     def __init__(self, model: Any, judge: Judge):
         self.model, self.judge, self.pulls, self.samples = model, judge, 0, 0
+        self.ahead: Batch | None = None  # what it was judged on is what it learns next, and is drawn once
         self.loss = judge.loss or LOSSES["zero_one" if self.classifies() else "squared"]
 
     @abstractmethod
@@ -78,11 +79,13 @@ class BatchLearner(ABC):
     def train(self, times: int) -> list[float]:
         losses = list[float]()
         for _ in range(times):
-            x, y = self.judge.stream.batch(self.pulls)
+            x, y = self.ahead or self.judge.stream.batch(self.pulls)
             self.learn(x, y)
             self.pulls += 1
             self.samples += len(y)
             x, y = self.judge.batch(self.pulls)
+            if self.judge.validation is None:
+                self.ahead = x, y
             if self.loss.probabilities:
                 losses.append(self.loss(y, *self.probabilities(x)))
             else:
