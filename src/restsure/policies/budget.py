@@ -64,10 +64,6 @@ class Budget:
         """Which arms have shown what they cost."""
         return np.ones(len(self.costs), dtype=np.bool_)
 
-    def pay(self, arm: int, times: int, cost: float) -> None:
-        """``times`` pulls of ``arm`` have cost so much."""
-        raise NotImplementedError
-
     @property
     def lengths(self) -> Floats:
         """The most pulls each arm could get if no other were pulled."""
@@ -97,6 +93,7 @@ class MeasuredBudget(Budget):
         self.paid, self.told = 0.0, np.zeros(n_arms, dtype=np.int64)
 
     def pay(self, arm: int, times: int, cost: float) -> None:
+        """``times`` pulls of ``arm`` have cost so much."""
         self.paid += cost
         if times:
             self.told[arm] += times

@@ -193,6 +193,7 @@ class HorizonLCBPlay(PeerPlay):
             self.learn(cells, losses)
 
     def pay(self, arm: int, times: int, cost: float) -> None:
+        assert isinstance(self.budget, MeasuredBudget)
         self.budget.pay(arm, times, cost)
 
     def spent(self, rows: Rows | slice = slice(None)) -> Floats:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from restsure.errors import OutOfTurn
 from restsure.estimators import Cells
 from restsure.problem import Decision
 
@@ -106,7 +107,7 @@ class Play(ABC):
 
     def pay(self, arm: int, times: int, cost: float) -> None:
         """What ``times`` pulls of ``arm`` have cost, where that is measured."""
-        raise NotImplementedError
+        raise OutOfTurn(f"cost={cost!r}: is not measured in this game")
 
     def outlook(self, run: int, pulls: Any) -> list[tuple[float, float, float]] | None:
         """Each arm's loss after ``pulls`` pulls (for each arm, or alike), low and high; None if nothing is predicted.
