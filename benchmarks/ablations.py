@@ -62,7 +62,7 @@ class Ablated(rs.LogTrend):
 
 
 def reach(few: float) -> Callable[[], Any]:
-    return lambda: patch("restsure.policies.horizon_lcb.FEW", few)
+    return lambda: patch("restsure.policies.horizon_play.FEW", few)
 
 
 VARIANTS: dict[str, tuple[rs.Policy, Callable[[], Any]]] = {
@@ -71,7 +71,7 @@ VARIANTS: dict[str, tuple[rs.Policy, Callable[[], Any]]] = {
     "reach: all that is left": (rs.HorizonLCB(), reach(math.inf)),
     "reach: 2/K of it": (rs.HorizonLCB(), reach(2)),
     **{f"patience {p:g}": (rs.HorizonLCB(patience=p), nullcontext) for p in (0, 0.6, 0.8, 1.25, 2)},
-    "blocks of a tenth": (rs.HorizonLCB(), lambda: patch("restsure.policies.horizon_lcb.BLOCK", 10)),
+    "blocks of a tenth": (rs.HorizonLCB(), lambda: patch("restsure.policies.horizon_play.BLOCK", 10)),
     "bank of power laws, patience 2": (rs.HorizonLCB(rs.CurveBank(), patience=2), nullcontext),
     "exponent 1/2 known": (rs.HorizonLCB(rs.PowerLaw(0.5)), nullcontext),
     "three filters, full reach, patience .9": (

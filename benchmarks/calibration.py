@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import restsure as rs
-from restsure.policies.horizon_lcb import COVER, HorizonLCBPlay
+from restsure.policies.horizon_play import COVER, HorizonLCBPlay
 from restsure.report.rows import write_rows
 from restsure.simulation.engine import play_out
 from restsure.simulation.suites import SUITES, Row

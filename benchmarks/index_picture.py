@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import restsure as rs
-from restsure.policies.horizon_lcb import HorizonLCBPlay
+from restsure.policies.horizon_play import HorizonLCBPlay
 from restsure.report.plots import colour, pyplot
 
 ALPHA = np.array([0.25, 0.95, 0.6, 0.15, 0.75, 0.4])

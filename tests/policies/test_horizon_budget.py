@@ -156,13 +156,13 @@ def test_nobody_trains_beside_a_clear_winner() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_lazy_scan_is_a_scan(curve, seed: int, monkeypatch) -> None:
     """The same game, arm by arm, whether all indices are computed at each decision or only those that may be lowest."""
-    from restsure.policies import horizon_lcb
+    from restsure.policies import horizon_play
 
     table = table_of(60, 900, seed)
     games = []
     for many in (0, 1_000):
-        monkeypatch.setattr(horizon_lcb, "MANY", many)
-        monkeypatch.setattr(horizon_lcb, "BATCH", 7)
+        monkeypatch.setattr(horizon_play, "MANY", many)
+        monkeypatch.setattr(horizon_play, "BATCH", 7)
         games.append(play(rs.HorizonLCB(curve).start(60, 900), table))
     assert games[0].pulls == games[1].pulls
     assert games[0].recommend() == games[1].recommend()
@@ -170,10 +170,10 @@ def test_a_lazy_scan_is_a_scan(curve, seed: int, monkeypatch) -> None:
 
 def test_a_decision_among_many_arms_refreshes_few(monkeypatch) -> None:
     """2,000 arms: after the start a decision computes the index of 150 arms or fewer, on average."""
-    from restsure.policies import horizon_lcb
+    from restsure.policies import horizon_play
 
     refreshed, decisions = 0, 0
-    plain_refresh = horizon_lcb.HorizonLCBPlay._refresh_some
+    plain_refresh = horizon_play.HorizonLCBPlay._refresh_some
 
     def counting(self, row, arms, given, room, shrinks):
         nonlocal refreshed
@@ -187,7 +187,7 @@ def test_a_decision_among_many_arms_refreshes_few(monkeypatch) -> None:
         pull = game.ask()
         assert pull is not None
         if game.spent >= 4_000 + 1:
-            monkeypatch.setattr(horizon_lcb.HorizonLCBPlay, "_refresh_some", counting)
+            monkeypatch.setattr(horizon_play.HorizonLCBPlay, "_refresh_some", counting)
             decisions += 1
         s = told[pull.arm] + np.arange(1, pull.times + 1)
         game.tell(pull.arm, (alpha[pull.arm] * s**-0.5 + beta[pull.arm] + rng.normal(0, 0.05, pull.times)).tolist())

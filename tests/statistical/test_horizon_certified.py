@@ -5,7 +5,7 @@ import pytest
 
 import restsure as rs
 from restsure.policies.certified import CertifiedStates
-from restsure.policies.horizon_lcb import HorizonLCBPlay
+from restsure.policies.horizon_play import HorizonLCBPlay
 from restsure.simulation.tape import tape_for
 from tests.chance import most_events
 

@@ -228,6 +228,12 @@ def test_failures_only_cost_their_candidate() -> None:
     assert "out of luck" in result.explain()
 
 
+def test_one_thing_is_one_candidate() -> None:
+    loop = iter([0.5] * 100)
+    with pytest.raises(rs.InvalidParameter, match="'a' and 'b' must not be the same object"):
+        rs.select({"a": loop, "b": loop}, budget=10)
+
+
 def test_all_fail() -> None:
     def broken() -> float:
         raise ValueError("no")

@@ -52,12 +52,8 @@ class Budget:
         return cls(total, prices, longest)
 
     def __post_init__(self) -> None:
-        self._plain = bool((self.costs == 1).all() and np.isinf(self.max_pulls).all())
-
-    @property
-    def plain(self) -> bool:
-        """Whether every pull costs one, and no arm has an end."""
-        return self._plain
+        # whether every pull costs one, and no arm has an end
+        self.plain = bool((self.costs == 1).all() and np.isinf(self.max_pulls).all())
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -90,7 +86,7 @@ class MeasuredBudget(Budget):
 
     def __init__(self, n_arms: int, total: float, max_pulls: Floats):
         super().__init__(total, np.full(n_arms, total * _NOTHING), max_pulls)
-        self.paid, self.told = 0.0, np.zeros(n_arms, dtype=np.int64)
+        self.paid, self.told, self.plain = 0.0, np.zeros(n_arms, dtype=np.int64), False
 
     def pay(self, arm: int, times: int, cost: float) -> None:
         """``times`` pulls of ``arm`` have cost so much."""
@@ -99,10 +95,6 @@ class MeasuredBudget(Budget):
             self.told[arm] += times
             each, newest = max(cost / times, self.total * _NOTHING), max(times / self.told[arm], 0.25)
             self.costs[arm] += newest * (each - self.costs[arm])
-
-    @property
-    def plain(self) -> bool:
-        return False
 
     @property
     def known(self) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from restsure.policies.horizon_lcb import HorizonLCBPlay
+    from restsure.policies.horizon_play import HorizonLCBPlay
 
 _HALVINGS = 12  # of the interval in which the loss is sought that would turn the decision
 

@@ -6,29 +6,20 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from restsure import checks
 from restsure.bounds import Claim, SelfNormalized
 from restsure.description import settle
 from restsure.errors import InvalidParameter
-from restsure.estimators import MISFIT, Cells, CurveModel, CurveStates, LogTrend, PowerLaw
-from restsure.policies.budget import SLACK, Budget, MeasuredBudget, whole_pulls
+from restsure.estimators import CurveModel, CurveStates, LogTrend, PowerLaw
+from restsure.policies.budget import Budget, MeasuredBudget
 from restsure.policies.certified import CertifiedStates
-from restsure.policies.explanation import explain_horizon
 from restsure.policies.game import Game
-from restsure.policies.peer import Floats, PeerPlay, Rows
+from restsure.policies.horizon_play import HorizonLCBPlay
+from restsure.policies.peer import Floats
 from restsure.policies.policy import Policy
-from restsure.problem import Decision
 
-BLOCK = 20  # an arm gets a twentieth of its pulls at a time; up to a tenth costs nothing that can be measured
-MANY = 128  # arms from which on most indices are left as they were: an old one is only too optimistic
-BATCH = 64  # of them, those refreshed at a time
-EPOCH = 0.95  # share of what was left down to which a stored bound holds
 KNEE = 8.0  # the reference is played as its logarithm begins to tell: losses below an eighth of it as they are
-AT_FLOOR = 2.0**32  # more than anyone pulls: indices at the floor are their arms' pulls, less this
-FEW = 4  # arms that can share a budget and leave nearly all of it to the best; of more, it gets 4/K of what is left
-COVER = 1.645  # standard deviations on each side of a 90 % interval
 
 
 @dataclass(frozen=True)
@@ -101,8 +92,8 @@ class HorizonLCB(Policy):
         return n_arms * self.curve.numbers_kept(horizon)
 
     @property
-    def unit(self) -> float:
-        """``u``, infinite without a reference."""
+    def knee(self) -> float:
+        """``u``, above which logarithms begin to tell; infinite without a reference."""
         return math.inf if self.reference is None else (self.reference - self.floor) / KNEE
 
     def played(self, losses: Floats) -> Floats:
@@ -110,13 +101,13 @@ class HorizonLCB(Policy):
         above = losses - self.floor if self.floor else losses
         if self.reference is None:
             return above
-        return np.where(above > 0, self.unit * np.log1p(np.maximum(above, 0.0) / self.unit), above)
+        return np.where(above > 0, self.knee * np.log1p(np.maximum(above, 0.0) / self.knee), above)
 
     def told(self, played: Any) -> Any:
         """The losses that were played as these numbers."""
         if self.reference is not None:
             played = np.where(
-                played > 0, self.unit * np.expm1(np.clip(played, 0.0, 600 * self.unit) / self.unit), played
+                played > 0, self.knee * np.expm1(np.clip(played, 0.0, 600 * self.knee) / self.knee), played
             )
         return played + self.floor
 
@@ -144,7 +135,7 @@ class HorizonLCB(Policy):
             )
         return Game(self, HorizonLCBPlay(self, budget, 1, log=True))
 
-    def play(self, n_arms: int, horizon: int, runs: int, *, log: bool = False) -> "HorizonLCBPlay":
+    def play(self, n_arms: int, horizon: int, runs: int, *, log: bool = False) -> HorizonLCBPlay:
         return HorizonLCBPlay(self, Budget.of_pulls(n_arms, horizon), runs, log=log)
 
     def open_curves(self, budget: Budget, runs: int) -> CurveStates:
@@ -155,282 +146,3 @@ class HorizonLCB(Policy):
         assert self.curve.sigma is not None
         claim = Claim(len(budget.costs), math.ceil(budget.lengths.max()), self.delta or 1 / max(budget.total, 2.0))
         return CertifiedStates(self.curve, SelfNormalized(self.curve.sigma), claim, runs)
-
-
-class HorizonLCBPlay(PeerPlay):
-    """Many games of optimism at the reach."""
-
-    in_step = False
-    overlaps = True
-
-    def __init__(self, policy: HorizonLCB, budget: Budget, runs: int, *, log: bool = False):
-        n_arms = len(budget.costs)
-        super().__init__(n_arms, budget.total, runs, log=log)
-        self.budget, self.policy = budget, policy
-        self.measured = isinstance(budget, MeasuredBudget)
-        self.early: list[tuple[Cells, Floats]] | None = [] if self.measured else None
-        self._open()
-        self.starting = True  # until every arm has had its first pulls
-        self.below = np.zeros(runs, dtype=np.bool_)  # whether a loss was below the floor
-        self.highest = np.full(runs, 1e-300)  # of all losses, as they are played
-        self.odd = False  # whether a curve does not follow the model
-        self.share = min(1.0, FEW / n_arms)
-        self.stored = np.full((runs, n_arms), -np.inf)  # lower bounds of indices, where there are many arms
-        self.epoch = np.full(runs, np.inf)  # what was left when these bounds were begun
-
-    def _open(self) -> None:
-        """Curves for arms of these lengths, and the pulls that they need first: one, if that is half of the budget."""
-        self.curves = self.policy.open_curves(self.budget, self.runs)
-        need = self.policy.curve.first_pulls
-        need = 1 if need * self.budget.costs.sum() > self.budget.total / 2 else need
-        self.first = np.minimum(need, self.budget.max_pulls).astype(np.int64)
-
-    def _open_again(self, early: list[tuple[Cells, Floats]]) -> None:
-        """All arms have shown what they cost: now it is known how long each can be trained."""
-        self.early = None
-        self._open()
-        for cells, losses in early:
-            self.learn(cells, losses)
-
-    def pay(self, arm: int, times: int, cost: float) -> None:
-        assert isinstance(self.budget, MeasuredBudget)
-        self.budget.pay(arm, times, cost)
-
-    def spent(self, rows: Rows | slice = slice(None)) -> Floats:
-        return self.budget.spent(self.pulls[self.pick(rows)])
-
-    def learn(self, cells: Cells, losses: Floats) -> None:
-        if self.early is not None:
-            self.early.append((cells, losses))
-        played = self.policy.played(losses)
-        rows = np.arange(self.runs * self.n_arms)[cells] // self.n_arms
-        np.maximum.at(self.highest, rows, played.max(axis=1))
-        if (lowest := played.min(axis=1)).min() < 0:
-            self.below[rows[lowest < 0]] = True
-        self.curves.update(cells, played)
-
-    def estimate(self, rows: Rows) -> tuple[Floats, Floats]:
-        """Loss, as it is played, and spread at the pulls an arm has had: never an extrapolation."""
-        mean, sd = self.curves.predict(self.cells_of(rows), np.maximum(self.pulls[rows], 1.0).reshape(-1))
-        return mean.reshape(-1, self.n_arms), sd.reshape(-1, self.n_arms)
-
-    def standing(self, rows: Rows) -> Floats:
-        played = self.estimate(rows)[0]
-        return np.asarray(self.policy.told(np.where(self.below[rows, None], played, np.maximum(played, 0.0))))
-
-    def decide(self, rows: Rows) -> None:
-        anyone_failed = self.failed.any()
-        if anyone_failed:
-            rows = rows[~self.failed[rows].all(axis=1)]
-        if self.early is not None and (self.budget.known | self.failed[0]).all():
-            self._open_again(self.early)
-        changed = self.curves.refresh(rows)
-        self._note_misfits()
-        if self.n_arms > MANY:
-            self.stored.reshape(-1)[changed] = -np.inf
-        out = self.wanted[rows]
-        given = self.pulls[rows] + out
-        room = self.budget.room(given)
-        if anyone_failed:
-            room = np.where(self.failed[rows], 0.0, room)
-        fits = room >= 1 - SLACK
-        if not fits.all():
-            some = fits.any(axis=1)
-            ended = rows[~some & ~out.any(axis=1)]
-            if ended.size:
-                self.choose(ended, self.best(ended, self.pulls[ended] > 0), "lowest loss at the pulls made")
-            rows, out, given, room, fits = _keep(some, rows, out, given, room, fits)
-        if self.starting:
-            cold = (given < self.first) & fits
-            some = cold.any(axis=1)
-            self._start(rows[some], np.where(cold, self.first - given, 0)[some], given[some])
-            rows, out, given, room, fits = _keep(~some, rows, out, given, room, fits)
-            self.starting = bool((self.pulls < self.first).any())
-        if rows.size:
-            self._pull_lowest(rows, out, given, room, fits)
-
-    def _start(self, rows: Rows, missing: NDArray[np.int64], given: NDArray[np.int64]) -> None:
-        """The pulls that the curve needs, arm by arm as far as the budget goes; one by one while costs are unknown."""
-        if self.early is not None:
-            missing = _one_pull_of_one(missing)
-        left = self.budget.total - self.budget.spent(given)
-        price = missing * self.budget.costs
-        before = np.cumsum(price, axis=1) - price
-        self.wanted[rows] += np.clip(whole_pulls((left[:, None] - before) / self.budget.costs), 0, missing)
-
-    def _pull_lowest(
-        self, rows: Rows, out: NDArray[np.int64], given: NDArray[np.int64], room: Floats, fits: NDArray[np.bool_]
-    ) -> None:
-        """A block for the free arm with the lowest index in each run, if it is worth it beside the pulls that are out."""
-        free = fits & (out == 0)
-        if self.n_arms > MANY:
-            arms, lowest = self._scan_lazily(rows, given, room, free)
-        else:
-            index = np.where(free, self.index(rows, given, room)[0], np.inf)
-            arms = index.argmin(axis=1)
-            lowest = index[np.arange(len(rows)), arms]
-        worth = lowest < np.inf
-        if out.any():
-            worth &= lowest < self._expected_of_those_out(rows, out, given, room)
-        line = np.flatnonzero(worth)
-        arms = arms[line]
-        block = -(-given[line, arms] // BLOCK)
-        self.wanted[rows[line], arms] = np.minimum(block, whole_pulls(room[line, arms]))
-
-    def _expected_of_those_out(
-        self, rows: Rows, out: NDArray[np.int64], given: NDArray[np.int64], room: Floats
-    ) -> Floats:
-        """The lowest loss that an arm in training is predicted to end with; infinite where none is."""
-        line, arms = np.nonzero(out)
-        reach = self.reach(given, room)[line, arms]
-        lowest = np.full(len(rows), np.inf)
-        np.minimum.at(lowest, line, self.curves.predict(rows[line] * self.n_arms + arms, reach)[0])
-        return lowest
-
-    def index(self, rows: Rows, given: NDArray[np.int64], room: Floats) -> tuple[Floats, Floats]:
-        """``I_i`` and ``M_i`` of all arms of some runs."""
-        mean, sd = self.curves.predict(self.cells_of(rows), self.reach(given, room).reshape(-1))
-        mean, sd = mean.reshape(given.shape), sd.reshape(given.shape)
-        cells, reach = self.cells_of(rows), self.reach(given, room)
-        return self._optimistic(rows[:, None], mean, sd, self.width(room, given), given, cells, reach), mean
-
-    def _optimistic(
-        self,
-        rows: Any,
-        mean: Floats,
-        sd: Floats,
-        width: Floats | float,
-        given: NDArray[np.int64],
-        cells: Cells,
-        reach: Floats,
-    ) -> Floats:
-        """``M - width S``, or what a curve that does not follow the model may hope for, if that is less.
-
-        No loss is below the floor: of the arms that could be there the least pulled one comes first, and of those the one
-        that could be furthest below. An arm of unknown spread comes before all others.
-        """
-        known = sd < np.inf
-        index = np.asarray(mean - width * np.where(known, sd, 0.0))
-        if self.odd:
-            index = np.minimum(index, self.curves.hope(cells, reach.reshape(-1)).reshape(index.shape))
-        at_floor = (index <= 0) & ~self.below[rows]
-        if at_floor.any():
-            deep = np.minimum(index, 0.0) / self.highest[rows]
-            index = np.where(at_floor, given - AT_FLOOR + 1 / (1 - deep), index)
-        return index if known.all() else np.where(known, index, -1e300 / (1 + given))
-
-    def _note_misfits(self) -> None:
-        kinds = self.curves.misfits()
-        if kinds is None:
-            return
-        self.odd = bool(kinds.any())
-        if self.log is not None and self.odd:
-            for arm in np.flatnonzero(kinds).tolist():
-                how = MISFIT[int(kinds[arm])]
-                if self.misfits.get(arm) != how:
-                    rule = f"does not follow the curve model ({how}): not given up by extrapolation"
-                    self.log.append(Decision(self.spent()[0].item(), rule, arm))
-                    self.misfits[arm] = how
-
-    def reach(self, given: NDArray[np.int64], room: Floats) -> Floats:
-        """``m_i``: what an arm can expect to have in the end if it is the one."""
-        return np.maximum(given + self.share * room, 1.0)
-
-    def width(self, room: Floats, given: NDArray[np.int64]) -> Floats | float:
-        """What the spread is multiplied with; a certified radius is wide enough as it is."""
-        if self.policy.certified:
-            return self.policy.patience
-        share = room / (self.n_arms * np.maximum(given, 1))
-        return np.asarray(self.policy.patience * np.sqrt(2 * np.log1p(share)))
-
-    def _scan_lazily(
-        self, rows: Rows, given: NDArray[np.int64], room: Floats, free: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.intp], Floats]:
-        """The same as a scan of all arms, for few of them.
-
-        An arm that was not pulled since its index was computed can reach less now than it could then. A lower bound of its
-        index, computed for all reaches down to 95 % of what was left, is still one; only arms whose bound is below the best
-        index found are computed again.
-        """
-        arms, lowest = np.zeros(len(rows), dtype=np.intp), np.full(len(rows), np.inf)
-        for k, row in enumerate(rows.tolist()):
-            left = self.budget.total - float(self.budget.spent(given[k]))
-            if left < EPOCH * self.epoch[row]:
-                self.epoch[row], self.stored[row] = left, -np.inf
-            shrinks = EPOCH * self.epoch[row] / left
-            stored = np.where(free[k], self.stored[row], np.inf)
-            while (batch := _below(stored, lowest[k])).size:
-                index = self._refresh_some(row, batch, given[k, batch], room[k, batch], shrinks)
-                stored[batch] = np.inf
-                best = int(np.lexsort((batch, index))[0])
-                if (index[best], batch[best]) < (lowest[k], arms[k]):
-                    lowest[k], arms[k] = index[best], batch[best]
-        return arms, lowest
-
-    def _refresh_some(
-        self, row: int, arms: NDArray[np.intp], given: NDArray[np.int64], room: Floats, shrinks: float
-    ) -> Floats:
-        """The index of some arms, and what is a lower bound of it while their room does not shrink below ``shrinks``."""
-        cells, width = row * self.n_arms + arms, self.width(room, given)
-        far, near = self.reach(given, room), self.reach(given, shrinks * room)
-        bound = self._optimistic(row, *self.curves.bound(cells, near, far), width, given, cells, far)
-        self.stored[row, arms] = bound - 1e-12 * np.abs(bound)
-        return self._optimistic(row, *self.curves.predict(cells, far), width, given, cells, far)
-
-    def choose(self, rows: Rows, arms: NDArray[np.intp], rule: str) -> None:
-        """Settle what these runs return, when nothing more can be pulled."""
-        self.choice[rows], self.done[rows] = arms, True
-        self.note(rows, arms, rule)
-
-    @property
-    def costs(self) -> Floats:
-        return self.budget.costs
-
-    @property
-    def longest(self) -> Floats:
-        return self.budget.max_pulls
-
-    def outlook(self, run: int, pulls: Any) -> list[tuple[float, float, float]]:
-        at = np.maximum(self.pulls[run], np.asarray(pulls, dtype=np.float64))
-        mean, sd = self.curves.predict(run * self.n_arms + np.arange(self.n_arms), at)
-        return [self._around(run, loss, spread) for loss, spread in zip(mean, sd, strict=True)]
-
-    def explain(self, run: int) -> str:
-        return explain_horizon(self)
-
-    def interval(self, run: int, arm: int) -> tuple[float, float, float, str]:
-        row = np.array([run])
-        mean, sd = self.estimate(row)
-        basis = "90 % interval, not certified"
-        if isinstance(self.curves, CertifiedStates):
-            basis = f"interval at level {1 - self.curves.claim.delta:g}, certified"
-        return *self._around(run, mean[0, arm], sd[0, arm]), basis
-
-    def _around(self, run: int, loss: Any, spread: Any) -> tuple[float, float, float]:
-        """A loss, low and high, as they are told; an estimate is not below the floor, unless losses are."""
-        lowest, told = -math.inf if self.below[run] else 0.0, self.policy.told
-        middle = max(float(loss), lowest)
-        if not math.isfinite(spread):
-            return float(told(middle)), lowest + self.policy.floor, math.inf
-        reach = float(spread) * (1.0 if self.policy.certified else COVER)
-        return float(told(middle)), float(told(max(float(loss) - reach, lowest))), float(told(middle + reach))
-
-
-def _one_pull_of_one(missing: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Only one pull, of the first arm that lacks any."""
-    one = np.zeros_like(missing)
-    one[np.arange(len(missing)), (missing > 0).argmax(axis=1)] = 1
-    return one
-
-
-def _keep(which: Any, *parts: NDArray[Any]) -> list[NDArray[Any]]:
-    return [part[which] for part in parts]
-
-
-def _below(stored: Floats, lowest: float) -> NDArray[np.intp]:
-    """The arms with the lowest bounds, as far as these do not exceed the lowest index: all that have none, else a batch."""
-    lacking = np.flatnonzero(stored == -np.inf)
-    if lacking.size:
-        return lacking
-    batch = np.argpartition(stored, BATCH)[:BATCH]
-    return np.asarray(batch[(stored[batch] <= lowest) & (stored[batch] < np.inf)])

@@ -1,6 +1,6 @@
 """The main job: train the candidates under one budget, and give back the best one, trained."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -134,11 +134,12 @@ def _with_reference(policy: Policy, judge: Judge | None, learners: Sequence[Lear
 
 
 def _check_apart(names: Sequence[str], learners: Sequence[Learner]) -> None:
-    """What trains itself is trained in place, and cannot be two candidates at once."""
+    """What trains itself is trained in place, and cannot be two candidates at once; a function may be called by two."""
     first = dict[int, str]()
     for name, learner in zip(names, learners, strict=True):
-        other = first.setdefault(id(getattr(learner, "model", learner)), name)
-        if other != name and not isinstance(learner, LoopLearner):
+        trained = getattr(learner, "model", learner)
+        other = first.setdefault(id(trained), name)
+        if other != name and (not isinstance(learner, LoopLearner) or isinstance(trained, Iterator)):
             raise InvalidParameter(f"candidates: {other!r} and {name!r} must not be the same object, which trains once")
 
 
