@@ -6,7 +6,11 @@
     ├── InvalidLoss (ValueError)           a loss is missing, superfluous, NaN, infinite or no number
     ├── OutOfTurn (RuntimeError)           an arm was told, failed or asked for when it could not be
     ├── NoArmLeft (RuntimeError)           every arm has failed, or none has been pulled
-    └── MissingExtra (ImportError)         an optional dependency is not installed
+    ├── MissingExtra (ImportError)         an optional dependency is not installed
+    └── RunError                           something about a run directory
+        ├── DamagedRun (ValueError)        it is not what a run has written, or of a format that is not known
+        ├── RunInUse (RuntimeError)        another process is writing to it
+        └── WriteFailed (OSError)          it cannot be written: disk full, read-only, failing
 
 A message names the parameter, its value and the rule it breaks, in one line. An object that raises one of these
 is left exactly as it was before the call.
@@ -39,3 +43,19 @@ class NoArmLeft(RestSureError, RuntimeError):
 
 class MissingExtra(RestSureError, ImportError):
     """An optional dependency is needed; the message names the extra that brings it."""
+
+
+class RunError(RestSureError):
+    """Something about a run directory; the message names it."""
+
+
+class DamagedRun(RunError, ValueError):
+    """A run directory is not what a run has written: cut, changed, or of a format that this version does not know."""
+
+
+class RunInUse(RunError, RuntimeError):
+    """Another process is writing to this run directory, or has taken it over."""
+
+
+class WriteFailed(RunError, OSError):
+    """A run directory cannot be written; what was recorded before stays, and the run can be resumed."""

@@ -17,10 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """Train ``arm`` for ``times`` more steps and tell the game the ``times`` losses."""
+    """Train ``arm`` for ``times`` more steps and tell the game the ``times`` losses.
+
+    ``later``: how many more the same decision gives it, when it was asked for in pieces.
+    """
 
     arm: int
     times: int
+    later: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,23 +82,31 @@ class Game:
         return dict(self._play.misfits)
 
     @property
+    def given_up(self) -> frozenset[int]:
+        """Arms that get no pull any more, unless others fail: failed, eliminated, or not the one that was chosen."""
+        self._advance()
+        return frozenset(np.flatnonzero(~self._play.stands(0)).tolist())
+
+    @property
     def log(self) -> tuple[Decision, ...]:
         """Every elimination, commitment and failure so far, with the rule, the numbers and the rival."""
         self._advance()
         return tuple(self._play.log or ())
 
     @overload
-    def ask(self, workers: None = None, *, max_times: int | None = None) -> Pull | None: ...
+    def ask(self, workers: None = None, *, max_times: int | Sequence[int] | None = None) -> Pull | None: ...
     @overload
-    def ask(self, workers: int, *, max_times: int | None = None) -> list[Pull]: ...
-    def ask(self, workers: int | None = None, *, max_times: int | None = None) -> Pull | list[Pull] | None:
+    def ask(self, workers: int, *, max_times: int | Sequence[int] | None = None) -> list[Pull]: ...
+    def ask(
+        self, workers: int | None = None, *, max_times: int | Sequence[int] | None = None
+    ) -> Pull | list[Pull] | None:
         """The next pull to make, or None when the game is over.
 
         With ``workers=W``: up to W pulls of distinct arms, to be made side by side; fewer, or none, when nothing else is worth
-        a pull until those that are out have been told (``game.over`` tells that from the end). ``max_times`` cuts a long
-        block into pieces, for a checkpoint or a progress bar in between; it changes no decision.
+        a pull until those that are out have been told (``game.over`` tells that from the end). ``max_times`` (for each
+        arm, or alike) cuts a long block into pieces, for a record or a progress bar in between; it changes no decision.
         """
-        most = None if max_times is None else checks.whole("max_times", max_times, at_least=1)
+        most = None if max_times is None else self._numbers("max_times", max_times)
         wide = 1 if workers is None else checks.whole("workers", workers, at_least=1)
         self._advance()
         if workers is None and not self._queue and self._out:
@@ -106,9 +114,9 @@ class Game:
         pulls = list[Pull]()
         while len(pulls) < wide and (self._queue or (workers is not None and self._plan_beside())):
             arm, times = self._queue.popleft()
-            now = times if most is None else min(times, most)
+            now = times if most is None else min(times, most[arm])
             self._out[arm] = now, times - now
-            pulls.append(Pull(arm, now))
+            pulls.append(Pull(arm, now, times - now))
         if workers is None:
             return pulls[0] if pulls else None
         return pulls
@@ -183,15 +191,10 @@ class Game:
 
         ``pulls``: one number for all arms, or one for each.
         """
-        if isinstance(pulls, Sequence):
-            pulls = [checks.whole("pulls", number, at_least=1) for number in pulls]
-            if len(pulls) != self.n_arms:
-                raise InvalidParameter(f"pulls={pulls!r}: must be {self.n_arms} numbers, one for each arm")
-        else:
-            pulls = checks.whole("pulls", pulls, at_least=1)
+        each = self._numbers("pulls", pulls)
         self._advance()
         self._take_in()
-        return self._play.outlook(0, pulls)
+        return self._play.outlook(0, each)
 
     def explain(self) -> str:
         """Why this arm now, who is its rival, and what would have to happen for the rival to be pulled; then the log.
@@ -216,6 +219,14 @@ class Game:
             raise InvalidParameter(f"cost: must say what the pulls of arm {arm} have cost, since costs are measured")
         else:
             self._paid.append((arm, times, checks.real("cost", cost, at_least=0)))
+
+    def _numbers(self, name: str, value: Any) -> list[int]:
+        """A whole number for each arm, or one for all."""
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            return [checks.whole(name, value, at_least=1)] * self.n_arms
+        if len(value) != self.n_arms:
+            raise InvalidParameter(f"{name}={value!r}: must be {self.n_arms} numbers, one for each arm")
+        return [checks.whole(name, number, at_least=1) for number in value]
 
     def _known(self, arm: Any) -> int:
         return checks.whole("arm", arm, at_least=0, at_most=self.n_arms - 1)

@@ -40,7 +40,6 @@ class PhasesPlay(PeerPlay):
         super().__init__(n_arms, horizon, runs, log=log)
         self.schedule, self.stuck = schedule, stuck
         self.phase = np.zeros(runs, dtype=np.int64)
-        self.active = np.ones((runs, n_arms), dtype=np.bool_)
         ends = [phase.pulls for phase in self.schedule]
         starts = [0 if eps is None else end - max(1, math.floor(eps * end)) for end in ends]
         self.windows = list(zip(starts, ends, strict=True))

@@ -35,11 +35,18 @@ class Play(ABC):
         self.pulls = np.zeros((runs, n_arms), dtype=np.int64)
         self.wanted = np.zeros((runs, n_arms), dtype=np.int64)
         self.failed = np.zeros((runs, n_arms), dtype=np.bool_)
+        self.active = np.ones((runs, n_arms), dtype=np.bool_)  # false for what a rule has dropped for good
         self.choice = np.full(runs, -1, dtype=np.intp)  # the arm to return, once that is settled
         self.done = np.zeros(runs, dtype=np.bool_)
         self.all_want = 0  # instead of ``wanted``: every arm of every run is to be pulled so often
         self.log: list[Decision] | None = [] if log else None
         self.misfits = dict[int, str]()  # arms of a live game whose losses do not go as the policy believes, and how
+
+    def stands(self, run: int) -> NDArray[np.bool_]:
+        """Arms that may still be pulled, as long as none fails."""
+        if (chosen := self.choice[run]) >= 0:
+            return np.asarray(np.arange(self.n_arms) == chosen)
+        return np.asarray(self.active[run] & ~self.failed[run])
 
     @property
     def settled(self) -> NDArray[np.bool_]:

@@ -39,7 +39,6 @@ class RisingEliminationPlay(PeerPlay):
     def __init__(self, policy: RisingElimination, n_arms: int, horizon: int, runs: int, *, log: bool = False):
         super().__init__(n_arms, horizon, runs, log=log)
         self.steps, self.floor = policy.steps, policy.floor
-        self.active = np.ones((runs, n_arms), dtype=np.bool_)
         self.ring = np.full((policy.steps + 1, runs * n_arms), np.inf)
         self.lowest = np.full(runs * n_arms, np.inf)
         self.rounds = 0

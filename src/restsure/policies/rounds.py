@@ -108,7 +108,6 @@ class RoundsPlay(Play, ABC):
         self.curves = policy.estimator.start(
             policy.rho, runs * n_arms, track_noise=policy.bound.needs_residuals, expected=horizon // n_arms
         )
-        self.active = np.ones((runs, n_arms), dtype=np.bool_)
         self.rounds = 0
         self.alike = True  # no run has dropped, chosen or lost an arm yet: all arms of all runs stand at the same pulls
 

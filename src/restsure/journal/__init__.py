@@ -1,0 +1,22 @@
+"""What survives a crash: the journal of a run, and the states of its learners."""
+
+from restsure.journal.files import FILES, Files, plain_errors
+from restsure.journal.journal import FORMAT, JOURNAL, Journal, in_use, read_records
+from restsure.journal.paths import inside
+from restsure.journal.records import Record
+from restsure.journal.states import State, States
+
+__all__ = [
+    "FILES",
+    "FORMAT",
+    "JOURNAL",
+    "Files",
+    "Journal",
+    "Record",
+    "State",
+    "States",
+    "in_use",
+    "inside",
+    "plain_errors",
+    "read_records",
+]
