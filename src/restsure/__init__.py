@@ -3,12 +3,16 @@
 from restsure import bounds, theory
 from restsure.arms import Bernoulli, BetaNoise, FunctionArms, Gaussian, PowerLawArms, RoundNoise, TableArms
 from restsure.errors import (
+    DamagedRun,
     InvalidLoss,
     InvalidParameter,
     MissingExtra,
     NoArmLeft,
     OutOfTurn,
     RestSureError,
+    RunError,
+    RunInUse,
+    WriteFailed,
     WrongType,
 )
 from restsure.estimators import CurveBank, CurveFit, LeastSquares, LogTrend, PowerLaw, TwoWindow, fit_curve
@@ -30,7 +34,7 @@ from restsure.policies import (
 )
 from restsure.problem import Decision, Pull, Recommendation, pseudo_regret, reach
 from restsure.simulation import Simulation, simulate
-from restsure.training import Learner, Result, select
+from restsure.training import Checkpoints, Learner, Recorded, Result, read_run, select
 
 __version__ = "0.1.0"
 
@@ -38,8 +42,10 @@ __all__ = [
     "UCBE",
     "Bernoulli",
     "BetaNoise",
+    "Checkpoints",
     "CurveBank",
     "CurveFit",
+    "DamagedRun",
     "Decision",
     "ExploreThenCommit",
     "FixedExploration",
@@ -60,6 +66,7 @@ __all__ = [
     "PowerLawArms",
     "Pull",
     "Recommendation",
+    "Recorded",
     "RestSure",
     "RestSureError",
     "Result",
@@ -69,17 +76,21 @@ __all__ = [
     "RisingUCBE",
     "RoundNoise",
     "RoundRobin",
+    "RunError",
+    "RunInUse",
     "Simulation",
     "SuccessiveHalving",
     "SuccessiveRejects",
     "TableArms",
     "TwoWindow",
+    "WriteFailed",
     "WrongType",
     "__version__",
     "bounds",
     "fit_curve",
     "pseudo_regret",
     "reach",
+    "read_run",
     "select",
     "simulate",
     "theory",

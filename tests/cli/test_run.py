@@ -69,16 +69,18 @@ def test_a_toml_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr()
     assert "120 of 120 training steps over 2 candidates" in told.out
     assert told.err == ""  # no live table where there is no terminal
-    with (here / "out" / "history.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert sum(int(row["times"]) for row in rows) == 120
     assert (here / "out.png").stat().st_size > 10_000
     model = pickle.loads((here / "model.pkl").read_bytes())
     assert model.predict(np.zeros((1, 64))).shape == (1,)
-    assert call("show", "out") == 0
-    assert capsys.readouterr().out == told.out
+    assert call("show", "out", "--csv", "history.csv") == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(told.out)
+    assert "1 saved states" in shown
+    with (here / "history.csv").open() as file:
+        assert sum(int(row["times"]) for row in csv.DictReader(file)) == 120
     assert call("show", "out", "--json") == 0
     outcome = json.loads(capsys.readouterr().out)
+    assert outcome["state"] == "over"
     assert sum(candidate["pulls"] for candidate in outcome["candidates"]) == 120
     assert outcome["policy"]["patience"] == 1.5
 
@@ -95,9 +97,11 @@ def test_a_function(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_same_seed_gives_the_same_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = list[str]()
     for name in ("one", "two", "other"):
         assert call("run", "spec.toml", "--dir", name, "--seed", "7" if name == "other" else "3", "--json") == 0
-    one, two, other = ((here / name / "result.json").read_text() for name in ("one", "two", "other"))
+        told.append(capsys.readouterr().out)
+    one, two, other = told
     assert one == two != other
 
 
@@ -118,7 +122,7 @@ def test_data_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("old", "new", "complaint"),
     [
         ("budget = 120", "bugdet = 120", "bugdet: must be one of candidates"),
-        ("budget = 120", "", "budget: must be in spec.toml"),
+        ("budget = 120", "", "budget: must be in "),
         ("budget = 120", "budget = 'soon'", "budget='soon': must be a whole number"),
         ("budget = 120", "budget = ", "must be TOML"),
         ("alpha = 0.5", "alhpa = 0.5", "candidates.bayes: "),
@@ -149,8 +153,11 @@ def test_bad_specs(here: Path, old: str, new: str, complaint: str, capsys: pytes
         (("run", "spec"), "must be a file that ends in .toml, or module:function"),
         (("run", "training_setup:none"), "the module has no none"),
         (("run", "training_setup:number"), "must return a dictionary, not int"),
-        (("run", "training_setup:setup", "--dir", "spec.toml"), "must be a directory without a result yet"),
-        (("show", "nowhere"), "must have a result.json"),
+        (("run", "training_setup:setup", "--dir", "spec.toml"), "must be a directory"),
+        (("show", "nowhere"), "must be a run directory, with a journal.sqlite"),
+        (("verify", "nowhere"), "must be a run directory"),
+        (("resume", "nowhere"), "must be a run directory"),
+        (("run", "spec.toml", "--memory-limit", "2GB"), "memory-limit='2GB': must come with --workers"),
         (("run", "spec.toml", "--seed", "-1"), "seed=-1: must be at least 0"),
     ],
 )
@@ -159,13 +166,65 @@ def test_bad_calls(arguments: tuple[str, ...], complaint: str, capsys: pytest.Ca
     assert complaint in capsys.readouterr().err
 
 
-def test_a_result_is_not_written_over_and_a_broken_one_not_shown(
-    here: Path, capsys: pytest.CaptureFixture[str]
+def test_a_run_is_not_written_over_but_resumed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("run", "training_setup:setup") == 0
+    first = capsys.readouterr().out
+    assert call("run", "training_setup:setup") == 2
+    assert "must be a directory without a run yet; or restsure resume" in capsys.readouterr().err
+    assert call("resume", "restsure-run") == 0  # of a run that is over, it tells the outcome again
+    assert capsys.readouterr().out == first
+    assert call("verify", "restsure-run") == 0
+    assert "nothing is wrong" in capsys.readouterr().out
+
+
+def test_a_damaged_run_is_named_and_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("run", "spec.toml", "--dir", "out") == 0
+    journal, [state] = here / "out" / "journal.sqlite", list((here / "out" / "checkpoints").iterdir())
+    model = next(state.glob("*.skops"))
+    model.write_bytes(model.read_bytes()[:-1] + b"x")
+    capsys.readouterr()
+    assert call("verify", "out") == 1
+    assert f"is damaged: {model.name!r} was changed" in capsys.readouterr().out
+    journal.write_bytes(journal.read_bytes().replace(b'"losses":[0.', b'"losses":[1.', 1))
+    assert call("verify", "out") == 1
+    assert "is damaged: its hash does not fit" in capsys.readouterr().out
+    for verb in ("show", "resume"):
+        assert call(verb, "out") == 1
+        error = capsys.readouterr().err
+        assert "is damaged: its hash does not fit" in error
+        assert error.count("\n") == 1
+
+
+def test_a_spec_that_moved_or_changed_is_not_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("run", "spec.toml", "--dir", "out") == 0
+    assert call("run", "training_setup:setup", "--dir", "called") == 0
+    (here / "spec.toml").write_text(SPEC + "\n")
+    capsys.readouterr()
+    assert call("resume", "out") == 2
+    assert "has changed since the run was begun" in capsys.readouterr().err
+    assert call("resume", "out", "--spec", "spec.toml") == 0
+    (here / "spec.toml").write_text(SPEC.replace("alpha = 0.5", "alpha = 0.25"))
+    capsys.readouterr()
+    assert call("resume", "out", "--spec", "spec.toml") == 2
+    assert "candidates['bayes']=" in capsys.readouterr().err
+
+
+def test_a_spec_in_the_run_directory_is_not_trusted(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "out").mkdir()
+    (here / "out" / "spec.toml").write_text(SPEC)
+    assert call("run", "out/spec.toml", "--dir", "out") == 0
+    capsys.readouterr()
+    assert call("resume", "out") == 2
+    assert "lies in the run directory" in capsys.readouterr().err
+    assert call("resume", "out", "--spec", "out/spec.toml") == 0
+
+
+def test_a_function_is_resumed_where_its_run_was_begun(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call("run", "training_setup:setup") == 0
-    assert call("run", "training_setup:setup") == 2
-    assert "must be a directory without a result yet" in capsys.readouterr().err
-    for text in ("", "[]", "{}", '{"name": 3}'):
-        (here / "restsure-run" / "result.json").write_text(text)
-        assert call("show", "restsure-run") == 2
-        assert "is not the outcome of a run" in capsys.readouterr().err
+    (here / "elsewhere").mkdir()
+    monkeypatch.chdir(here / "elsewhere")
+    capsys.readouterr()
+    assert call("resume", "../restsure-run") == 2
+    assert "is resumed in the run's folder" in capsys.readouterr().err

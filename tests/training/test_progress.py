@@ -6,7 +6,7 @@ from rich.console import Console
 
 import restsure as rs
 from restsure.training.progress import progress_table, show_progress
-from restsure.training.select import Moment
+from restsure.training.session import Moment
 
 
 def test_draws_in_a_terminal_and_nowhere_else() -> None:

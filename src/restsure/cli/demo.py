@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from restsure import checks
-from restsure.cli.run import candidates_table
+from restsure.cli.show import candidates_table
 from restsure.errors import MissingExtra
 from restsure.policies import HorizonLCB, Policy, RoundRobin, SuccessiveHalving
 from restsure.report.plots import plot_selection, pyplot

@@ -1,6 +1,5 @@
-"""``restsure run`` trains what a file or function describes; ``restsure show`` tells what came out."""
+"""``restsure run`` trains what a file or function describes, ``restsure resume`` goes on with it."""
 
-import json
 import pickle
 import warnings
 from pathlib import Path
@@ -8,92 +7,114 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from restsure import checks
-from restsure.cli.spec import read_spec
+from restsure.cli.show import tell_result
+from restsure.cli.spec import Source
 from restsure.errors import InvalidParameter
+from restsure.journal import JOURNAL, read_records
 from restsure.report.plots import plot_selection, pyplot
-from restsure.training import select
+from restsure.training import Checkpoints, select
+from restsure.training.executors import Executor
 from restsure.training.progress import show_progress
+
+Workers = Annotated[int | None, typer.Option(help="Train each candidate in a process of its own, so many at a time.")]
+Timeout = Annotated[float | None, typer.Option("--pull-timeout", help="Seconds that a step may take, with --workers.")]
+Memory = Annotated[str | None, typer.Option("--memory-limit", help="What a candidate may use, with --workers: 2GB.")]
+Retries = Annotated[int, typer.Option(help="How often a candidate that fails is brought back.")]
+AllowPickle = Annotated[
+    bool, typer.Option("--allow-pickle", help="Save, and load, by pickle what has no safe format: it can run any code.")
+]
+Picture = Annotated[Path | None, typer.Option(help="Draw how it went there.")]
+Pickled = Annotated[Path | None, typer.Option("--pickle", help="Write the trained model there, by pickle.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
 
 
 def run(
     spec: Annotated[str, typer.Argument(metavar="spec", help="SPEC.toml, or module:function.")],
-    directory: Annotated[Path, typer.Option("--dir", help="Where outcome and history go.")] = Path("restsure-run"),
+    directory: Annotated[Path, typer.Option("--dir", help="Where the run is recorded.")] = Path("restsure-run"),
     budget: Annotated[str | None, typer.Option(help="In the place of the spec's: 600, 10min, '60000 samples'.")] = None,
     seed: Annotated[int | None, typer.Option(help="In the place of the spec's random_state.")] = None,
-    picture: Annotated[Path | None, typer.Option(help="Draw how it went there.")] = None,
-    pickled: Annotated[Path | None, typer.Option("--pickle", help="Write the trained model there, by pickle.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    workers: Workers = None,
+    pull_timeout_s: Timeout = None,
+    memory_limit: Memory = None,
+    retries: Retries = 0,
+    allow_pickle: AllowPickle = False,
+    picture: Picture = None,
+    pickled: Pickled = None,
+    as_json: AsJson = False,
 ) -> None:
     """Train candidates under one budget, as a TOML file or a Python function describes them."""
-    arguments = read_spec(spec)
-    if budget is not None:
-        arguments["budget"] = int(budget) if budget.isdigit() else budget
-    if seed is not None:
-        arguments["random_state"] = checks.whole("seed", seed, at_least=0)
+    if (directory / JOURNAL).exists():
+        raise InvalidParameter(f"dir={str(directory)!r}: must be a directory without a run yet; or restsure resume")
+    source = Source.of(spec, budget=budget, seed=seed)
+    place = _executor(workers, pull_timeout_s, memory_limit)
+    _train(source, directory, place, retries, allow_pickle, picture, pickled, as_json)
+
+
+def resume(
+    directory: Annotated[Path, typer.Argument(metavar="dir", help="Where the run is recorded.")],
+    spec: Annotated[str | None, typer.Option(help="The spec of the run, if it is elsewhere now.")] = None,
+    workers: Workers = None,
+    pull_timeout_s: Timeout = None,
+    memory_limit: Memory = None,
+    retries: Retries = 0,
+    allow_pickle: AllowPickle = False,
+    picture: Picture = None,
+    pickled: Pickled = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a run, exactly as if it had not stopped; of one that is over, tell the outcome."""
+    source = Source.from_dict(read_records(directory)[0].body.get("source"), directory, spec)
+    place = _executor(workers, pull_timeout_s, memory_limit)
+    _train(source, directory, place, retries, allow_pickle, picture, pickled, as_json)
+
+
+def _train(
+    source: Source,
+    directory: Path,
+    executor: Executor | None,
+    retries: int,
+    allow_pickle: bool,
+    picture: Path | None,
+    pickled: Path | None,
+    as_json: bool,
+) -> None:
+    arguments = source.arguments()
     if picture is not None:
         pyplot()  # better to miss it now than after the training
-    if (directory / "result.json").exists() or (directory.exists() and not directory.is_dir()):
-        raise InvalidParameter(f"dir={str(directory)!r}: must be a directory without a result yet")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # candidates are noisy about their first batches
-        result = select(**arguments, callbacks=[show_progress(Console(stderr=True))], progress=False)
-    result.save(directory)
+        result = select(
+            **arguments,
+            run_dir=directory,
+            checkpoints=Checkpoints(pickle=allow_pickle),
+            executor=executor,
+            retries=retries,
+            callbacks=[show_progress(Console(stderr=True))],
+            progress=False,
+            _source=source.to_dict(),
+        )
     if picture is not None:
         plot_selection(picture, result)
     if pickled is not None:
         with pickled.open("wb") as file:
             pickle.dump(result.model, file)
-    _tell(result.to_dict(), as_json)
+    tell_result(result.to_dict(), as_json)
+    if result.interrupted:
+        typer.echo(f"restsure: stopped; go on with: restsure resume {directory}", err=True)
+        raise typer.Exit(1)
 
 
-def show(
-    directory: Annotated[Path, typer.Argument(metavar="dir", help="Where a run wrote its outcome.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
-) -> None:
-    """Tell what came out of a run."""
-    path = directory / "result.json"
-    try:
-        outcome = json.loads(path.read_text(encoding="utf-8"))
-        _tell(outcome, as_json)
-    except FileNotFoundError:
-        raise InvalidParameter(f"dir={str(directory)!r}: must have a result.json, which a run writes") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidParameter(f"{path}: is not the outcome of a run ({type(error).__name__}: {error})") from None
+def _executor(workers: int | None, pull_timeout_s: float | None, memory_limit: str | None) -> Executor | None:
+    if workers is None:
+        for name, value in (("pull-timeout", pull_timeout_s), ("memory-limit", memory_limit)):
+            if value is not None:
+                raise InvalidParameter(
+                    f"{name}={value!r}: must come with --workers, which gives each candidate a process"
+                )
+        return None
+    from restsure.training.executors import ProcessExecutor
 
-
-def _tell(outcome: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(outcome))
-        return
-    console = Console(highlight=False)
-    console.print(candidates_table(outcome))
-    name, cut = outcome["name"], ", interrupted" if outcome["interrupted"] else ""
-    steps = {candidate["name"]: candidate["pulls"] for candidate in outcome["candidates"]}[name]
-    low, high = ("unknown" if end is None else f"{end:.4g}" for end in outcome["interval"])
-    console.print(f"{escape(name)}: loss {outcome['loss']:.4g} ({low} to {high}) after {steps:,} training steps{cut}")
-    console.print(f"\n{escape(outcome['certificate']['text'])}\n\n{escape(outcome['explanation'])}")
-
-
-def candidates_table(outcome: dict[str, Any]) -> Table:
-    """Steps, last losses and state of every candidate, the winner in bold."""
-    spent, planned = f"{round(outcome['spent'], 1):,g}", f"{outcome['budget']:,g}"
-    title = f"{spent} of {planned} {outcome['unit']} over {len(outcome['candidates'])} candidates"
-    table = Table(title=title, title_justify="left")
-    table.add_column("candidate")
-    for heading in ("steps", "last losses"):
-        table.add_column(heading, justify="right")
-    costs = outcome["unit"] != "training steps"
-    if costs:
-        table.add_column(f"{outcome['unit']} a step", justify="right")
-    table.add_column("state")
-    for candidate in outcome["candidates"]:
-        last, failure = candidate["last_loss"], candidate["failure"]
-        state = f"failed: {failure}" if failure else candidate["misfit"] or ""
-        row = [escape(candidate["name"]), f"{candidate['pulls']:,}", "" if last is None else f"{last:.4g}"]
-        row += [f"{candidate['cost']:.3g}" if candidate["pulls"] else ""] if costs else []
-        table.add_row(*row, escape(state), style="bold" if candidate["name"] == outcome["name"] else None)
-    return table
+    options: dict[str, Any] = {"pull_timeout_s": pull_timeout_s, "memory_limit": memory_limit}
+    return ProcessExecutor(workers=checks.whole("workers", workers, at_least=1), **options)

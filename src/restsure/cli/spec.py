@@ -1,19 +1,87 @@
 """What ``restsure run`` is told to train: a TOML file, or a function that gives the arguments of ``select``."""
 
+import hashlib
 import importlib
 import sys
 import tomllib
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from restsure import checks
-from restsure.errors import InvalidParameter, MissingExtra
+from restsure.errors import DamagedRun, InvalidParameter, MissingExtra
 from restsure.policies import Policy
 
+_FIELDS = {"spec": str, "sha256": str, "folder": str, "budget": str, "seed": int}
 _ARGUMENTS = ("candidates", "data", "budget", "batch_size", "loss", "validation", "classes", "policy", "random_state")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a run's arguments come from: a spec, and what the command line said beside it.
+
+    It is written into the journal of the run, so that ``restsure resume`` finds it again.
+    """
+
+    spec: str
+    sha256: str | None
+    folder: str
+    budget: str | None
+    seed: int | None
+
+    @classmethod
+    def of(cls, spec: str, *, budget: str | None, seed: int | None) -> "Source":
+        """From what was typed; a file is remembered by its whole path and its hash."""
+        path = Path(spec)
+        is_file = path.suffix == ".toml"
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if is_file and path.is_file() else None
+        if seed is not None:
+            checks.whole("seed", seed, at_least=0)
+        return cls(str(path.resolve()) if is_file else spec, digest, str(Path.cwd()), budget, seed)
+
+    @classmethod
+    def from_dict(cls, entries: Any, directory: Path, spec: str | None) -> "Source":
+        """From a journal. A spec names code that is run, so one that lies in the run directory itself is not trusted."""
+        known = isinstance(entries, Mapping) and entries.keys() == _FIELDS.keys()
+        if known and any(not isinstance(entries[name], (kind, type(None))) for name, kind in _FIELDS.items()):
+            raise DamagedRun(f"{directory}: where its spec is, is not told as it must be")
+        if spec is not None:
+            beside = {"budget": entries["budget"], "seed": entries["seed"]} if known else {"budget": None, "seed": None}
+            return cls.of(spec, **beside)
+        if not known:
+            raise InvalidParameter(
+                f"dir={str(directory)!r}: was begun by select(run_dir=...); call that again, or give --spec"
+            )
+        source = cls(**entries)
+        path = Path(source.spec)
+        if source.sha256 is not None:
+            if path.resolve().is_relative_to(directory.resolve()):
+                raise InvalidParameter(
+                    f"spec={source.spec!r}: lies in the run directory; say by --spec that you trust it"
+                )
+            if path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() != source.sha256:
+                raise InvalidParameter(f"spec={source.spec!r}: has changed since the run was begun; or give --spec")
+        elif Path(source.folder).resolve() != Path.cwd():
+            raise InvalidParameter(
+                f"spec={source.spec!r}: is resumed in the run's folder, {source.folder}; or give --spec"
+            )
+        return source
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for the journal."""
+        return asdict(self)
+
+    def arguments(self) -> dict[str, Any]:
+        """Of ``select``."""
+        found = read_spec(self.spec)
+        if self.budget is not None:
+            found["budget"] = int(self.budget) if self.budget.isdigit() else self.budget
+        if self.seed is not None:
+            found["random_state"] = self.seed
+        return found
 
 
 def read_spec(source: str) -> dict[str, Any]:

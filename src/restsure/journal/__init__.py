@@ -3,7 +3,7 @@
 from restsure.journal.files import FILES, Files, plain_errors
 from restsure.journal.journal import FORMAT, JOURNAL, Journal, in_use, read_records
 from restsure.journal.paths import inside
-from restsure.journal.records import Record
+from restsure.journal.records import Record, encoded
 from restsure.journal.states import State, States
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Record",
     "State",
     "States",
+    "encoded",
     "in_use",
     "inside",
     "plain_errors",

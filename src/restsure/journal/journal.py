@@ -30,16 +30,16 @@ class Journal:
     each writer begins a new one, and what an older one still tries to write is refused.
     """
 
-    def __init__(self, directory: Path | str, *, files: Files = FILES, now: Callable[[], float] = time.time):
-        self.directory, self.files, self._now = Path(directory), files, now
+    def __init__(self, directory: Path | str, *, files: Files | None = None, now: Callable[[], float] = time.time):
+        self.directory, self.files, self._now = Path(directory), files or FILES, now
         self.path = self.directory / JOURNAL
         if self.directory.exists() and not self.directory.is_dir():
             raise InvalidParameter(f"run_dir={str(self.directory)!r}: must be a directory")
         self._database: sqlite3.Connection | None = None
         self.epoch, self._number, self._chain = 0, 0, START
         with plain_errors(self.directory):
-            files.make_folder(self.directory)
-            self._owner: sqlite3.Connection | None = _lock(self.directory, files)
+            self.files.make_folder(self.directory)
+            self._owner: sqlite3.Connection | None = _lock(self.directory, self.files)
         try:
             self.records = self._records() if self.path.exists() else []
             if self.records:
@@ -146,7 +146,7 @@ def read_records(directory: Path | str) -> list[Record]:
             database.execute("BEGIN")  # one view of all tables, whatever is written meanwhile
             [(sound,)] = database.execute("PRAGMA integrity_check(1)")
             if sound != "ok":
-                raise DamagedRun(f"{folder}: the journal is damaged ({sound})")
+                raise DamagedRun(f"{folder}: the journal is damaged ({' '.join(str(sound).split())})")
             heads = database.execute("SELECT number, chain FROM head").fetchall()
             if len(heads) != 1:
                 raise DamagedRun(f"{folder}: the journal is damaged: it must have one head, not {len(heads)}")
@@ -185,6 +185,9 @@ def _check_format(folder: Path, database: sqlite3.Connection) -> None:
         raise DamagedRun(f"{folder}: {JOURNAL} is not a journal of restsure")
     if found != FORMAT:
         raise DamagedRun(f"{folder}: the journal is of format {found}; this version of restsure reads format {FORMAT}")
+    made = [statement for (statement,) in database.execute("SELECT sql FROM sqlite_master")]
+    if sorted(map(str, made)) != sorted(_TABLES):  # views and triggers could do anything
+        raise DamagedRun(f"{folder}: the journal is damaged: its tables are not those of a journal")
 
 
 def _lock(directory: Path, files: Files) -> sqlite3.Connection:

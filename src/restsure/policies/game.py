@@ -3,7 +3,7 @@
 import math
 import numbers
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, overload
 
 import numpy as np
@@ -277,7 +277,8 @@ class Game:
 
 def _checked_losses(losses: Any, times: int, arm: int) -> NDArray[np.float64]:
     """The losses as an array of ``times`` finite floats."""
-    if isinstance(losses, (str, bytes)) or not isinstance(losses, Iterable):
+    plain = not isinstance(losses, (str, bytes, Set, Mapping)) and isinstance(losses, Iterable)
+    if not plain or getattr(losses, "ndim", 1) != 1:
         raise InvalidLoss(f"losses={losses!r}: must be a sequence of {times} numbers for arm {arm}")
     values = losses.tolist() if isinstance(losses, np.ndarray) else list(losses)
     if len(values) != times:
@@ -285,6 +286,10 @@ def _checked_losses(losses: Any, times: int, arm: int) -> NDArray[np.float64]:
     for value in values:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
             raise InvalidLoss(f"losses: must be numbers, but {value!r} of arm {arm} is {type(value).__name__}")
-        if not math.isfinite(value):
+        try:
+            finite = math.isfinite(value)
+        except (TypeError, ValueError, OverflowError) as error:  # numbers by name only, or too large for one
+            raise InvalidLoss(f"losses: must be numbers, but one of arm {arm} is not ({error})") from None
+        if not finite:
             raise InvalidLoss(f"losses: must be finite, but one of arm {arm} is {value}")
     return np.array(values, dtype=np.float64)

@@ -55,6 +55,8 @@ class Judge:
 class BatchLearner(ABC):
     """A model that learns batch by batch from a stream, at a position of its own."""
 
+    pickled = False
+
     def __init__(self, model: Any, judge: Judge):
         self.model, self.judge, self.pulls, self.samples = model, judge, 0, 0
         self.ahead: Batch | None = None  # what it was judged on is what it learns next, and is drawn once

@@ -22,12 +22,9 @@ class Meter:
     total: float
     unit: str
 
-    def start(self, policy: Policy, names: Sequence[str], learners: Sequence[Any], seed: int) -> Game:
-        """Open a game: steps cost one each, or what the learners say; samples and seconds are measured."""
-        count = len(names)
-        if self.unit == "training steps":
-            game = self._start_steps(policy, count, [getattr(learner, "cost", None) for learner in learners], seed)
-        else:
+    def costs(self, policy: Policy, names: Sequence[str], learners: Sequence[Any]) -> list[float] | str | None:
+        """What steps cost in a game: one each (None), what the learners say, or "measured" for samples and seconds."""
+        if self.measures:
             if not isinstance(policy, HorizonLCB):
                 raise InvalidParameter(
                     f"budget in {self.unit}: must be in training steps for {type(policy).__name__}, which knows no costs"
@@ -37,20 +34,25 @@ class Meter:
                     raise InvalidParameter(
                         f"budget in samples: candidate {name!r} does not say how many it learns from"
                     )
-            game = policy.start(count, self.total, seed=seed, costs="measured")
-        game.unit = self.unit
-        return game
+            return "measured"
+        said = [getattr(learner, "cost", None) for learner in learners]
+        if all(cost is None for cost in said):
+            return None
+        return [1.0 if cost is None else checks.real("cost", cost, above=0) for cost in said]
 
-    def _start_steps(self, policy: Policy, count: int, costs: list[Any], seed: int) -> Game:
-        if all(cost is None for cost in costs):
+    def start(self, policy: Policy, count: int, costs: list[float] | str | None, seed: int) -> Game:
+        """Open a game of ``count`` candidates."""
+        if costs is None:
             steps = int(self.total)
             if steps < count:
                 raise InvalidParameter(
                     f"budget={steps}: must be at least {count}, one training step for each candidate"
                 )
-            return policy.start(count, steps, seed=seed)
-        prices = [1.0 if cost is None else checks.real("cost", cost, above=0) for cost in costs]
-        return policy.start(count, self.total, seed=seed, costs=prices)  # type: ignore[arg-type]
+            game = policy.start(count, steps, seed=seed)
+        else:
+            game = policy.start(count, self.total, seed=seed, costs=costs)  # type: ignore[arg-type]
+        game.unit = self.unit
+        return game
 
     def read(self, learner: Any) -> float:
         """Where the meter stands for this learner; two readings tell what lies between."""

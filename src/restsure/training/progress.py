@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from restsure.training.select import Moment
+    from restsure.training.session import Moment
 
 _EVERY_S = 0.2  # drawing more often would cost more than it shows
 

@@ -1,7 +1,6 @@
 """What a selection gives back: the winner, trained, and everything that led to it."""
 
 import csv
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from restsure.errors import InvalidParameter
+from restsure.errors import InvalidParameter, NoArmLeft
 from restsure.policies import Game
 from restsure.problem import Recommendation
 from restsure.training.meter import read_budget
@@ -97,7 +96,7 @@ class Result:
     candidates that failed, and why; ``spent`` of the ``budget``, both in its ``unit``, was used, all of it unless the run was
     ``interrupted``; ``costs``: what a training step of each candidate costs in that unit, as far as is known.
     ``misfits``: candidates whose losses do not go as the policy believes that losses go, and how; those were not given up by
-    extrapolation.
+    extrapolation. ``notes``: what else there is to say, such as a candidate that was tried again.
     """
 
     name: str
@@ -113,6 +112,7 @@ class Result:
     unit: str
     costs: Mapping[str, float]
     misfits: Mapping[str, str]
+    notes: tuple[str, ...]
     interrupted: bool
     names: tuple[str, ...] = field(repr=False)
     _game: Game = field(repr=False)
@@ -142,6 +142,7 @@ class Result:
             "interrupted": self.interrupted,
             "certificate": asdict(self.certificate) | {"bound": _finite(self.certificate.bound)},
             "candidates": [self._candidate(name) for name in self.names],
+            "notes": list(self.notes),
             "policy": self._game.policy.to_dict(),
             "explanation": self.explain(),
         }
@@ -156,14 +157,6 @@ class Result:
             "failure": self.failures.get(name),
             "misfit": self.misfits.get(name),
         }
-
-    def save(self, directory: Path | str) -> Path:
-        """Write the outcome (``result.json``) and every block of training (``history.csv``) into a directory."""
-        folder = Path(directory)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.history.to_csv(folder / "history.csv")
-        (folder / "result.json").write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n")
-        return folder
 
     def plot(self, path: Path | str) -> Path:
         """Draw the losses of every candidate, and who was trained when, into a file."""
@@ -239,3 +232,39 @@ def certificate_of(game: Game, best: Recommendation, names: Sequence[str]) -> Ce
         odd = "; ".join(f"{names[arm]}: {how}" for arm, how in game.misfits.items())
         text += f" Not all do: {odd}. What is said of these, and so this bound, may be far off."
     return Certificate(bound, 0.9, certified, text)
+
+
+def result_of(
+    names: tuple[str, ...],
+    game: Game,
+    history: Sequence[Block],
+    *,
+    model: Any,
+    interrupted: bool = False,
+    notes: Sequence[str] = (),
+) -> Result:
+    """What came out; ``model``: the arm's model, given the arm."""
+    failures = {names[arm]: reason for arm, reason in game.failures.items()}
+    if len(failures) == len(names):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
+        raise NoArmLeft(f"all {len(names)} candidates have failed: {reasons}")
+    best = game.recommend()
+    return Result(
+        name=names[best.arm],
+        model=model(best.arm),
+        pulls=dict(zip(names, game.pulls, strict=True)),
+        loss=best.loss,
+        interval=(best.low, best.high),
+        certificate=certificate_of(game, best, names),
+        history=History(history),
+        failures=failures,
+        budget=game.horizon,
+        spent=game.spent if game.costs != (1.0,) * len(names) else int(game.spent),
+        unit=game.unit,
+        costs=dict(zip(names, game.costs, strict=True)),
+        misfits={names[arm]: how for arm, how in game.misfits.items()},
+        notes=tuple(notes),
+        interrupted=interrupted,
+        names=names,
+        _game=game,
+    )

@@ -1,37 +1,33 @@
 """The main job: train the candidates under one budget, and give back the best one, trained."""
 
+import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from restsure import checks
-from restsure.errors import InvalidLoss, InvalidParameter, NoArmLeft, WrongType
-from restsure.policies import Game, HorizonLCB, Policy
-from restsure.problem import Pull
+from restsure.errors import DamagedRun, InvalidParameter, WrongType
+from restsure.journal import Journal, States, encoded
+from restsure.policies import HorizonLCB, Policy
 from restsure.training.adapters import BatchLearner, Judge, Learner, LoopLearner, as_learner
+from restsure.training.checkpoints import Checkpoints, Keeper
+from restsure.training.executors import Executor, InProcess
+from restsure.training.identity import check_same, told, versions
 from restsure.training.losses import LOSSES, loss_named
 from restsure.training.meter import Meter, read_budget
 from restsure.training.progress import show_progress
-from restsure.training.result import Block, History, Result, certificate_of
+from restsure.training.replay import Progress, replay
+from restsure.training.result import Result, result_of
+from restsure.training.session import Callback, Session
 from restsure.training.stream import ArrayStream, Stream, checked_pair, open_stream
 
 _SMALLEST_BATCH = 16  # samples in a pull, unless said otherwise: fewer make losses all noise
 _STEPS = 256  # in which the data are used up once, where the budget says nothing about steps
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """What callbacks are shown after every block of pulls and at the end: look, do not touch."""
-
-    names: tuple[str, ...]
-    game: Game
-    history: Sequence[Block]
-    over: bool
-
-
-Callback = Callable[[Moment], None]
 
 
 def select(
@@ -44,9 +40,14 @@ def select(
     validation: tuple[Any, Any] | None = None,
     classes: Sequence[Any] | None = None,
     policy: Policy | None = None,
+    run_dir: Path | str | None = None,
+    checkpoints: Checkpoints | None = None,
+    executor: Executor | None = None,
+    retries: int = 0,
     callbacks: Sequence[Callback] = (),
     progress: bool = True,
     random_state: int | None = None,
+    _source: Mapping[str, Any] | None = None,
 ) -> Result:
     """Train ``candidates`` under one total ``budget``, and return the best one, trained.
 
@@ -68,8 +69,15 @@ def select(
 
     ``classes``: all targets, for classifiers on a stream whose first batch does not have each of them.
 
-    A candidate that raises, or whose loss is no finite number, is out, and its share goes to the others. Ctrl-C returns the
-    best so far.
+    ``run_dir``: a directory for the journal of the run and the states of its learners, saved as ``checkpoints`` says. The
+    same call with the same directory goes on where the run stood, whatever ended it, exactly as if it had not ended; of a
+    run that is over, it gives the result again.
+
+    ``executor``: where training happens: in this process, or, by ``ProcessExecutor(workers=...)``, each candidate in one of
+    its own, several side by side.
+
+    A candidate that raises, or whose loss is no finite number, is out, and its share goes to the others; with ``retries``, it
+    is first brought back to its last saved state, so many times. Ctrl-C returns the best so far.
 
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.linear_model import Perceptron, SGDClassifier
@@ -82,31 +90,62 @@ def select(
     names = _checked_names(candidates)
     meter = read_budget(budget)
     seed = 0 if random_state is None else checks.whole("random_state", random_state, at_least=0)
+    retries = checks.whole("retries", retries, at_least=0)
     policy = HorizonLCB() if policy is None else policy
     checks.instance("policy", policy, Policy)
+    executor = InProcess() if executor is None else executor
+    checks.instance("executor", executor, Executor)
+    rule = Checkpoints() if checkpoints is None else checkpoints
+    checks.instance("checkpoints", rule, Checkpoints)
     stream = open_stream(data, batch_size=_batch_size(batch_size, data, meter), seed=seed)
     judge = _judge(stream, loss, validation, classes)
     learners = [as_learner(name, candidates[name], judge) for name in names]
     _check_apart(names, learners)
-    game = meter.start(_with_reference(policy, judge, learners), names, learners, seed)
+    policy = _with_reference(policy, judge, learners)
+    costs = meter.costs(policy, names, learners)
     watchers = [*callbacks, *([show_progress()] if progress else [])]
-    history, interrupted = list[Block](), False
+    with ExitStack() as stack:
+        journal = keeper = None
+        if run_dir is None:
+            run = Progress(names, meter, meter.start(policy, len(names), costs, seed))
+        else:
+            begin = told(names, candidates, judge, meter=meter, costs=costs, policy=policy, seed=seed)
+            journal = stack.enter_context(Journal(run_dir))
+            run, keeper = _recorded(journal, begin, _source, rule, executor)
+            for learner in learners:
+                if isinstance(learner, BatchLearner):
+                    learner.pickled = rule.pickle
+        crew = stack.enter_context(closing(executor.open(learners, meter)))
+        session = Session(run, crew, executor, journal=journal, keeper=keeper, retries=retries, watchers=watchers)
+        session.run()
+
+        def model(arm: int) -> Any:
+            learner = crew.learner(arm)
+            return getattr(learner, "model", learner)
+
+        return result_of(names, run.game, run.history, model=model, interrupted=session.interrupted, notes=run.notes)
+
+
+def _recorded(
+    journal: Journal, begin: dict[str, Any], source: Mapping[str, Any] | None, rule: Checkpoints, executor: Executor
+) -> tuple[Progress, Keeper]:
+    """What the journal says of the run so far, which must be this one; a new run, where it says nothing.
+
+    ``source``: from what the command line has read these arguments.
+    """
+    if journal.records:
+        check_same(journal.directory, journal.records[0].body, json.loads(encoded(begin)))
+    else:
+        journal.begin({**begin, "source": source})
     try:
-        while (pull := game.ask()) is not None:
-            spent = game.spent
-            losses = _train(game, meter, learners[pull.arm], pull)
-            if losses is not None:
-                history.append(Block(spent, names[pull.arm], game.pulls[pull.arm], losses, game.spent - spent))
-            for watch in watchers:
-                watch(Moment(names, game, history, over=False))
-    except KeyboardInterrupt:
-        if not history:
-            raise
-        interrupted = True
-    finally:
-        for watch in watchers:
-            watch(Moment(names, game, history, over=True))
-    return _result(names, learners, game, history, interrupted)
+        run = replay(journal.records)
+    except DamagedRun as error:
+        raise DamagedRun(f"{journal.directory}: {error}") from None
+    keeper = Keeper(rule, States(journal.directory, journal.files), run.states)
+    if not run.ended:
+        keeper.tidy()  # what a crash left behind
+        journal.append("open", {**versions(), "process": os.getpid(), "workers": executor.workers})
+    return run, keeper
 
 
 def _checked_names(candidates: Any) -> tuple[str, ...]:
@@ -165,53 +204,3 @@ def _judge(stream: Stream | None, loss: Any, validation: Any, classes: Any) -> J
     part = stream.size if isinstance(stream, ArrayStream) else len(stream.batch(0)[1])
     labels = stream.classes() if classes is None else np.unique(np.asarray(classes))
     return Judge(stream, loss_named(loss), labels, held_out, part)
-
-
-def _train(game: Game, meter: Meter, learner: Learner, pull: Pull) -> tuple[float, ...] | None:
-    """Make the pulls and tell their losses; whatever goes wrong fails that candidate only."""
-    before = meter.read(learner)
-    try:
-        losses = learner.train(pull.times)
-    except Exception as error:
-        game.fail(pull.arm, f"{type(error).__name__}: {error}", cost=_since(before, meter, learner))
-        return None
-    cost = _since(before, meter, learner)
-    try:
-        game.tell(pull.arm, losses, cost=cost)
-    except InvalidLoss as error:
-        game.fail(pull.arm, str(error), cost=cost)
-        return None
-    return tuple(float(loss) for loss in losses)
-
-
-def _since(before: float, meter: Meter, learner: Learner) -> float | None:
-    return meter.read(learner) - before if meter.measures else None
-
-
-def _result(
-    names: tuple[str, ...], learners: Sequence[Learner], game: Game, history: Sequence[Block], interrupted: bool
-) -> Result:
-    failures = {names[arm]: reason for arm, reason in game.failures.items()}
-    if len(failures) == len(names):
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
-        raise NoArmLeft(f"all {len(names)} candidates have failed: {reasons}")
-    best = game.recommend()
-    learner = learners[best.arm]
-    return Result(
-        name=names[best.arm],
-        model=getattr(learner, "model", learner),
-        pulls=dict(zip(names, game.pulls, strict=True)),
-        loss=best.loss,
-        interval=(best.low, best.high),
-        certificate=certificate_of(game, best, names),
-        history=History(history),
-        failures=failures,
-        budget=game.horizon,
-        spent=game.spent if game.costs != (1.0,) * len(names) else int(game.spent),
-        unit=game.unit,
-        costs=dict(zip(names, game.costs, strict=True)),
-        misfits={names[arm]: how for arm, how in game.misfits.items()},
-        interrupted=interrupted,
-        names=names,
-        _game=game,
-    )

@@ -1,6 +1,6 @@
 """Where pulls run: in this process, or each candidate in one of its own."""
 
-from restsure.training.executors.base import Crew, Executor, Outcome, trained
+from restsure.training.executors.base import Crew, Executor, Outcome, one_line, trained
 from restsure.training.executors.in_process import InProcess
 
-__all__ = ["Crew", "Executor", "InProcess", "Outcome", "trained"]
+__all__ = ["Crew", "Executor", "InProcess", "Outcome", "one_line", "trained"]

@@ -10,6 +10,8 @@ from typing import Any
 from restsure.training.adapters import Learner
 from restsure.training.meter import Meter
 
+_LONGEST = 1_000  # characters of an error that are kept
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -88,7 +90,18 @@ def trained(arm: int, learner: Learner, times: int, meter: Meter) -> Outcome:
     losses, error, trace = None, None, None
     try:
         losses = learner.train(times)
-    except Exception as raised:
-        error, trace = f"{type(raised).__name__}: {raised}", traceback.format_exc()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as raised:  # a learner that calls sys.exit ends itself only
+        error, trace = one_line(raised), traceback.format_exc()
     seconds = clock.read(learner) - began
     return Outcome(arm, losses, meter.read(learner) - before if meter.measures else None, seconds, error, trace)
+
+
+def one_line(error: BaseException) -> str:
+    """The kind and text of an error; whatever it says, it is short and in one line."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = "(its text cannot be had)"
+    return f"{type(error).__name__}: {text[:_LONGEST]}"

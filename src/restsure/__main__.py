@@ -1,0 +1,5 @@
+"""``python -m restsure``: the command line."""
+
+from restsure.cli import main
+
+main()

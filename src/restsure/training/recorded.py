@@ -1,0 +1,80 @@
+"""A run as its directory tells it, whether or not it is still going on: nothing is trained, loaded or run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from restsure.errors import DamagedRun, RunError
+from restsure.journal import FILES, Record, States, in_use, read_records
+from restsure.training.replay import Progress, replay
+from restsure.training.result import Result, result_of
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A run directory, read: its records, how far they bring the run, and whether somebody is at it.
+
+    ``state``: "running", "over", or "stopped", by whom it may be; then it can be resumed.
+    """
+
+    directory: Path
+    records: Sequence[Record]
+    progress: Progress
+    state: str
+
+    @property
+    def result(self) -> Result | None:
+        """What would come out now, without the model; None before the first losses."""
+        progress = self.progress
+        if not any(progress.game.pulls):
+            return None
+        return result_of(
+            progress.names,
+            progress.game,
+            progress.history,
+            model=lambda arm: None,
+            interrupted=self.state == "stopped",
+            notes=progress.notes,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain values: where the run stands, its outcome so far, and what is kept of it."""
+        sizes = {state.digest: state.size for state, _ in self.progress.states.values()}
+        result = self.result
+        return {
+            "state": self.state,
+            "records": len(self.records),
+            "checkpoints": {"count": len(sizes), "bytes": sum(sizes.values())},
+            **({} if result is None else result.to_dict()),
+        }
+
+
+def read_run(directory: Path | str) -> Recorded:
+    """What a run directory says; raises DamagedRun, which says what is wrong, where it is not what a run has written."""
+    folder = Path(directory)
+    busy = in_use(folder)
+    records = read_records(folder)
+    try:
+        progress = replay(records)
+    except DamagedRun as error:
+        raise DamagedRun(f"{folder}: {error}") from None
+    return Recorded(folder, records, progress, "over" if progress.ended else "running" if busy else "stopped")
+
+
+def findings(directory: Path | str) -> list[str]:
+    """What is wrong with a run directory, a line each; nothing, where a run can be resumed or its model loaded."""
+    try:
+        run = read_run(directory)
+    except RunError as error:
+        return [str(error)]
+    found, states = list[str](), States(run.directory, FILES)
+    for arm, (state, _) in sorted(run.progress.states.items()):
+        try:
+            states.find(state)
+        except DamagedRun as error:
+            found.append(f"candidate {run.progress.names[arm]!r}: {error}")
+    left = states.others(state.digest for state, _ in run.progress.states.values())
+    if run.state != "running":  # a run that is going on may have a state in hand
+        found += [f"{path}: no record speaks of it" for path in left]
+    return found

@@ -1,0 +1,108 @@
+"""Resume is replay: the game of a run, played again from its journal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from restsure.errors import DamagedRun, RestSureError
+from restsure.journal import Record, State
+from restsure.policies import Game
+from restsure.problem import Pull
+from restsure.training.identity import open_game
+from restsure.training.meter import Meter
+from restsure.training.result import Block
+
+
+@dataclass
+class Progress:
+    """How far a run has come: its game, and what is known beside it. A new run is the case without records.
+
+    ``out``: pulls that were asked for and not told, in the order of asking; ``states``: for each arm the newest saved state
+    and the pulls it had then; ``retries``: how often each arm was brought back after a failure; ``seconds``: of training.
+    """
+
+    names: tuple[str, ...]
+    meter: Meter
+    game: Game
+    history: list[Block] = field(default_factory=list)
+    out: dict[int, Pull] = field(default_factory=dict)
+    states: dict[int, tuple[State, int]] = field(default_factory=dict)
+    retries: dict[int, int] = field(default_factory=dict)
+    seconds: dict[int, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    ended: bool = False
+    stopped: bool = False
+    cut: set[int] = field(default_factory=set)
+
+    def ask(self, most: int | Sequence[int] | None) -> Pull | None:
+        """One more pull beside those that are out, if the rule wants any."""
+        pulls = self.game.ask(workers=1, max_times=most)
+        if not pulls:
+            return None
+        self.out[pulls[0].arm] = pulls[0]
+        return pulls[0]
+
+    def tell(self, arm: int, losses: Any, cost: float | None, seconds: float) -> tuple[float, ...]:
+        """Losses of the pull of ``arm`` that is out; raises InvalidLoss, and leaves it out, if they are none."""
+        spent = self.game.spent
+        self.game.tell(arm, losses, cost=cost)
+        self.seconds[arm] = self.seconds.get(arm, 0.0) + seconds
+        block = Block(spent, self.names[arm], self.game.pulls[arm], tuple(map(float, losses)), self.game.spent - spent)
+        before = self.history[-1] if self.history else block
+        if arm in self.cut and before.name == block.name:  # pieces of one decision are one block
+            self.history[-1] = Block(
+                before.spent, block.name, block.pulls, before.losses + block.losses, before.cost + block.cost
+            )
+        else:
+            self.history.append(block)
+        (self.cut.add if self.out.pop(arm).later else self.cut.discard)(arm)
+        return block.losses
+
+    def fail(self, arm: int, reason: str, cost: float | None) -> None:
+        """That arm is out."""
+        self.out.pop(arm, None)
+        self.game.fail(arm, reason, cost=cost)
+
+    def losses(self, arm: int) -> list[float]:
+        """All losses of an arm so far."""
+        return [loss for block in self.history if block.name == self.names[arm] for loss in block.losses]
+
+
+def replay(records: Sequence[Record]) -> Progress:
+    """Play the game of a run again, as far as its records go; where it goes another way than it did, that is named."""
+    try:
+        return _replay(records)
+    except (KeyError, TypeError, IndexError, AttributeError, RestSureError) as error:
+        if isinstance(error, DamagedRun):
+            raise
+        raise DamagedRun(f"the journal cannot be played again ({type(error).__name__}: {error})") from None
+
+
+def _replay(records: Sequence[Record]) -> Progress:
+    progress = Progress(*open_game(records[0].body))
+    for record in records[1:]:
+        body = record.body
+        for arm, times in body.get("asked", ()):
+            pull = progress.ask(times)
+            if pull is None or (pull.arm, pull.times) != (arm, times):
+                found = "nothing" if pull is None else f"{pull.times} of {progress.names[pull.arm]!r}"
+                raise DamagedRun(
+                    f"record {record.number} has {times} training steps of {progress.names[arm]!r}, where the policy now asks "
+                    f"for {found}: another version of restsure, of numpy, or another processor"
+                )
+        if record.kind == "block":
+            progress.tell(body["arm"], body["losses"], body["cost"], body["seconds"])
+        elif record.kind == "fail":
+            progress.fail(body["arm"], body["reason"], body["cost"])
+        elif record.kind == "checkpoint":
+            progress.states[body["arm"]] = State.from_dict(body), body["pulls"]
+        elif record.kind == "drop":
+            for arm in body["arms"]:
+                del progress.states[arm]
+        elif record.kind == "note":
+            progress.notes.append(body["text"])
+            if (arm := body.get("retried")) is not None:
+                progress.retries[arm] = progress.retries.get(arm, 0) + 1
+        progress.stopped = record.kind == "stop"
+        progress.ended |= record.kind == "end"
+    return progress

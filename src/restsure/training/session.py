@@ -1,0 +1,273 @@
+"""A run: ask the game, have the pulls made, tell the game, record, let others watch; until the budget is spent."""
+
+import errno
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from restsure.errors import InvalidLoss, RunError, WriteFailed
+from restsure.journal import Journal
+from restsure.policies import Game
+from restsure.training.checkpoints import Keeper
+from restsure.training.executors import Crew, Executor, Outcome, one_line
+from restsure.training.replay import Progress
+from restsure.training.result import Block
+from restsure.training.signals import Signals, Stop
+
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG}  # not the fault of the learner that met it
+_PIECE_S = 10.0  # of training after which a record is made, within one block: that much is lost at the most
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What callbacks are shown after every block of pulls and at the end: look, do not touch."""
+
+    names: tuple[str, ...]
+    game: Game
+    history: Sequence[Block]
+    over: bool
+
+
+Callback = Callable[[Moment], None]
+
+
+class Session:
+    """One run in progress, from wherever ``progress`` stands; with a journal, every step of it is recorded."""
+
+    def __init__(
+        self,
+        progress: Progress,
+        crew: Crew,
+        executor: Executor,
+        *,
+        journal: Journal | None = None,
+        keeper: Keeper | None = None,
+        retries: int = 0,
+        watchers: Sequence[Callback] = (),
+    ):
+        self.progress, self.crew, self.executor = progress, crew, executor
+        self.journal, self.keeper, self.retries, self.watchers = journal, keeper, retries, watchers
+        self.behind = {arm for arm, pulls in enumerate(progress.game.pulls) if pulls}  # learners yet to be brought back
+        self.asked = list[tuple[int, int]]()  # since the last record
+        self.told = len(progress.game.log)  # decisions that are in the journal
+        self.touched = set[int]()  # learners that are not as they were given any more
+        self.cannot_save = set[int]()
+        self.signals = Signals()
+        self.interrupted = False
+
+    def run(self) -> None:
+        """To the end of the budget, or until somebody stops it."""
+        progress = self.progress
+        with self.signals as signals:
+            try:
+                self._begin()
+                while self._fill():
+                    outcome = self.crew.collect(next(iter(progress.out)) if self.executor.deterministic else None)
+                    with signals.held():
+                        self._take(outcome)
+                    self._show(over=False)
+                self._end()
+            except KeyboardInterrupt as error:
+                if not any(progress.game.pulls):
+                    raise
+                self.interrupted = True
+                with signals.held():
+                    self._stop("SIGTERM" if isinstance(error, Stop) else "Ctrl-C")
+            finally:
+                self._show(over=True)
+
+    def _begin(self) -> None:
+        """What was under way when the run was stopped goes on; where there may be retries, all begin with a saved state."""
+        for arm, pull in list(self.progress.out.items()):
+            self._submit(arm, pull.times)
+        for arm in range(self.progress.game.n_arms):
+            if self.retries and not self.progress.game.pulls[arm]:
+                self._save(arm)
+
+    def _fill(self) -> bool:
+        """Hand out pulls while there are workers and the rule wants any; whether some are out."""
+        progress = self.progress
+        while len(progress.out) < self.executor.workers and (pull := progress.ask(self._pieces())) is not None:
+            self.asked.append((pull.arm, pull.times))
+            self._submit(pull.arm, pull.times)
+        return bool(progress.out)
+
+    def _pieces(self) -> list[int] | None:
+        """How many pulls of each arm make a piece, by the time that they have taken so far."""
+        if self.journal is None and not self.watchers:
+            return None
+        seconds, pulls = self.progress.seconds, self.progress.game.pulls
+        pace = [seconds.get(arm, 0.0) / made if made else 0.0 for arm, made in enumerate(pulls)]
+        return [max(1, int(_PIECE_S / each)) if each * 2**31 > _PIECE_S else 2**31 for each in pace]
+
+    def _submit(self, arm: int, times: int) -> None:
+        if arm not in self.behind or self._bring_back(arm):
+            self.touched.add(arm)
+            self.crew.submit(arm, times)
+
+    def _take(self, outcome: Outcome) -> None:
+        """Tell the game what came of a pull, and record it; whatever went wrong fails that candidate only."""
+        arm, progress = outcome.arm, self.progress
+        if outcome.error is None:
+            try:
+                losses = progress.tell(arm, outcome.losses, outcome.cost, outcome.seconds)
+            except InvalidLoss as error:
+                outcome = replace(outcome, error=one_line(error).removeprefix("InvalidLoss: "))
+            else:
+                self._record("block", arm=arm, losses=losses, cost=outcome.cost, seconds=outcome.seconds)
+                if self.keeper is not None:
+                    if self.keeper.trained(arm, outcome.seconds):
+                        self._save(arm)
+                    self._drop(progress.game.given_up)
+                return
+        if not self._retry(arm, outcome):
+            self._fail(outcome)
+
+    def _fail(self, outcome: Outcome) -> None:
+        arm, reason = outcome.arm, outcome.error or "failed"
+        self.progress.fail(arm, reason, outcome.cost)
+        self._record("fail", arm=arm, reason=reason, traceback=outcome.traceback, cost=outcome.cost)
+
+    def _retry(self, arm: int, outcome: Outcome) -> bool:
+        """Back to the last saved state, or to the start, and once more; whether that can be done."""
+        progress, tries = self.progress, self.progress.retries.get(arm, 0)
+        if tries >= self.retries:
+            return False
+        if not self.crew.renew(arm) and arm not in progress.states:
+            return False
+        progress.retries[arm] = tries + 1
+        again = f"try {tries + 2} of {self.retries + 1}"
+        self._note(f"{progress.names[arm]}: {outcome.error}; {again}", retried=arm, traceback=outcome.traceback)
+        self.behind.add(arm)
+        self._submit(arm, progress.out[arm].times)
+        return True
+
+    def _bring_back(self, arm: int) -> bool:
+        """Load the last saved state of a learner and make the pulls after it again; whether that went well.
+
+        What is recorded stands: where the learner now gives other losses, that is said, and the game is not told.
+        """
+        progress = self.progress
+        self.behind.discard(arm)
+        had, pulls = self._load(arm), progress.game.pulls[arm]
+        if had is None:
+            self._fail(Outcome(arm, None, None, 0.0, "its checkpoint was refused, and it cannot begin again"))
+            return False
+        if had == pulls:
+            return True
+        self.crew.submit(arm, pulls - had)
+        again = self.crew.collect(arm)
+        recorded = progress.losses(arm)[had:]
+        if again.error is None and len(again.losses) != len(recorded):
+            again = replace(again, error=f"{len(again.losses)} losses for {len(recorded)} training steps")
+        if again.error is not None:
+            self._fail(replace(again, error=f"could not be brought back: {again.error}", cost=None))
+            return False
+        for k, (was, now) in enumerate(zip(recorded, again.losses, strict=True), start=had + 1):
+            if was != now:
+                self._note(
+                    f"{progress.names[arm]}: training step {k}, made again, has loss {now:g}, and {was:g} in the journal, "
+                    f"which stands: this candidate is not deterministic, or not what it was"
+                )
+                break
+        return True
+
+    def _load(self, arm: int) -> int | None:
+        """The pulls that a learner has after its last saved state was loaded: none, where it begins again instead."""
+        if arm not in self.progress.states or self.keeper is None:
+            return 0
+        state, pulls = self.progress.states[arm]
+        try:
+            self.crew.load(arm, self.keeper.states.find(state))
+        except Exception as error:
+            name, why = self.progress.names[arm], one_line(error)
+            self._note(f"{name}: its checkpoint was refused ({why}); its {pulls} training steps are made again")
+            return 0 if self.crew.renew(arm) or arm not in self.touched else None
+        return pulls
+
+    def _save(self, arm: int) -> None:
+        """Save a learner's state, then record it; a learner that cannot be saved goes on without."""
+        if self.keeper is None or self.journal is None or arm in self.cannot_save or arm in self.behind:
+            return
+        name, pulls, state = self.progress.names[arm], self.progress.game.pulls[arm], None
+        able, why = self.crew.can_save(arm), "it has no save and load"
+        if able:
+            try:
+                state = self.keeper.save(arm, pulls, lambda directory: self.crew.save(arm, directory))
+                why = "all states together would exceed max_bytes"
+            except RunError:
+                raise
+            except Exception as error:
+                if isinstance(error, OSError) and error.errno in _DISK:
+                    raise WriteFailed(f"{self.journal.directory}: {name}: {error.strerror}; resume later") from None
+                why = one_line(error)
+        if state is None:
+            self.cannot_save.add(arm)
+            self._note(f"{name}: cannot be saved ({why}); whoever resumes makes its training steps again", warn=able)
+            return
+        self._record("checkpoint", arm=arm, pulls=pulls, **state.to_dict())
+        self.keeper.keep(arm, pulls, state)
+
+    def _drop(self, arms: Iterable[int]) -> None:
+        """States of candidates that were given up go; those of candidates that failed stay, to look at."""
+        if self.keeper is None:
+            return
+        gone = self.keeper.superfluous(arm for arm in arms if arm not in self.progress.game.failures)
+        if gone:
+            self._record("drop", arms=gone)
+            self.keeper.drop(gone)
+
+    def _end(self) -> None:
+        """The winner, as it is in the journal, is saved, and its rivals' states go."""
+        game = self.progress.game
+        best = self._winner()
+        if self.journal is None or self.progress.ended:
+            return
+        if best is not None:
+            if self.progress.states.get(best, (None, -1))[1] != game.pulls[best]:
+                self._save(best)
+            self._drop(arm for arm in range(game.n_arms) if arm != best)
+        self._record("end", arm=best)
+
+    def _winner(self) -> int | None:
+        """The arm to return, its learner as far as its pulls; None if all have failed."""
+        game = self.progress.game
+        while len(game.failures) < game.n_arms:
+            best = game.recommend().arm
+            if best not in self.behind or self._bring_back(best):
+                return best
+        return None
+
+    def _stop(self, why: str) -> None:
+        """Save what would be lost, except for what was in the middle of a pull."""
+        if self.journal is None:
+            return
+        for arm, seconds in sorted(self.keeper.at_risk.items() if self.keeper is not None else ()):
+            if seconds and arm not in self.progress.out and arm not in self.progress.game.failures:
+                self._save(arm)
+        self._record("stop", why=why)
+
+    def _note(self, text: str, *, warn: bool = True, **more: Any) -> None:
+        self.progress.notes.append(text)
+        if warn:
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        self._record("note", text=text, **more)
+
+    def _record(self, kind: str, **body: Any) -> None:
+        """Whatever is asked for or decided since the last record goes with this one."""
+        if self.journal is None:
+            return
+        log = self.progress.game.log
+        asked, self.asked = self.asked, []
+        fresh, self.told = log[self.told :], len(log)
+        if asked:
+            body["asked"] = asked
+        if fresh:
+            body["decisions"] = [decision.text(self.progress.game.unit) for decision in fresh]
+        with self.signals.held():
+            self.journal.append(kind, body)
+
+    def _show(self, *, over: bool) -> None:
+        for watch in self.watchers:
+            watch(Moment(self.progress.names, self.progress.game, self.progress.history, over))

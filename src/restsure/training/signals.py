@@ -1,0 +1,51 @@
+"""Ctrl-C and SIGTERM: they end a run between two records, never within one."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+
+class Stop(KeyboardInterrupt):
+    """The process was asked to end (SIGTERM)."""
+
+
+class Signals:
+    """While it is open, Ctrl-C and SIGTERM raise where the run can be left; held, they wait.
+
+    Handlers belong to the main thread, and to whoever has set others than Python's own: elsewhere nothing is changed.
+    """
+
+    def __init__(self) -> None:
+        self._held, self._waiting = 0, list[int]()
+        self._before = dict[int, Any]()
+
+    def __enter__(self) -> "Signals":
+        if threading.current_thread() is threading.main_thread():
+            for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+                if signal.getsignal(number) is usual:
+                    self._before[number] = signal.signal(number, self._came)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _came(self, number: int, frame: FrameType | None) -> None:
+        if self._held:
+            self._waiting.append(number)
+        else:
+            raise Stop("SIGTERM") if number == signal.SIGTERM else KeyboardInterrupt
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """What is done here is done to its end."""
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+        if self._waiting and not self._held:
+            self._came(self._waiting.pop(), None)

@@ -1,0 +1,100 @@
+"""Kill a selection with -9, again and again, and go on: ``python -m tests.faults.kills KIND KILLS SEED DIR`` prints JSON.
+
+Everything is imported once; each attempt is a fork, so that a kill costs no more than the training it interrupts.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from restsure.journal import journal
+from restsure.journal.files import Files
+from tests.faults.runs import outcome, train
+
+
+def attempt(kind: str, directory: Path, prepare: Callable[[], None] = lambda: None) -> int:
+    """Begin or resume in a process of its own; its number."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        prepare()
+        (directory.parent / f"{directory.name}.told").write_text(outcome(train(kind, directory)))
+        code = 0
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    os._exit(code)
+
+
+def told(directory: Path) -> str:
+    return (directory.parent / f"{directory.name}.told").read_text()
+
+
+def ended(child: int) -> bool:
+    """Wait for it; whether it came to its end, and not by a kill."""
+    _, status = os.waitpid(child, 0)
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+        raise SystemExit("a resumed run has failed")
+    return os.WIFEXITED(status)
+
+
+def at_random_times(kind: str, kills: int, seed: int, folder: Path) -> dict[str, int]:
+    """Kill after a random time, resume, kill again, until the run is over; compare; and once more."""
+    rng, done, runs = random.Random(seed), 0, 0
+    began = time.perf_counter()
+    assert ended(attempt(kind, folder / "whole"))
+    length, expected = time.perf_counter() - began, told(folder / "whole")
+    while done < kills:
+        directory = folder / f"run{runs}"
+        while True:
+            child = attempt(kind, directory)
+            time.sleep(rng.uniform(0.02, 0.9 * length))
+            os.kill(child, signal.SIGKILL)
+            if ended(child):
+                break
+            done += 1
+        assert told(directory) == expected, f"{directory} differs"
+        shutil.rmtree(directory)
+        runs += 1
+    return {"kills": done, "runs": runs}
+
+
+class Trap(Files):
+    """Kills its own process at the n-th file call."""
+
+    def __init__(self, at: int):
+        self.at = at
+
+    def about_to(self, call: str, path: Path) -> None:
+        self.at -= 1
+        if self.at == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def at_every_call(kind: str, every: int, folder: Path) -> dict[str, int]:
+    """Kill at the first, second, third ... file call of a run, and resume; each ``every``-th of them is tried."""
+    assert ended(attempt(kind, folder / "whole"))
+    expected, at, kills = told(folder / "whole"), 1, 0
+    while True:
+        directory = folder / f"call{at}"
+        if ended(attempt(kind, directory, lambda: setattr(journal, "FILES", Trap(at)))):  # noqa: B023 - called at once
+            break
+        assert ended(attempt(kind, directory))
+        assert told(directory) == expected, f"differs after a kill at call {at}"
+        shutil.rmtree(directory)
+        at, kills = at + every, kills + 1
+    return {"kills": kills, "calls": at}
+
+
+if __name__ == "__main__":
+    kind, count, seed, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
+    train(kind, None)  # so that all is imported
+    found = at_random_times(kind, count, seed, folder) if count > 0 else at_every_call(kind, -count, folder)
+    print(json.dumps(found))

@@ -1,0 +1,48 @@
+"""kill -9 at any moment: the resumed run is the run that was never interrupted, to the bit.
+
+``make torture`` sets RESTSURE_TORTURE to multiply the counts.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MORE = int(os.environ.get("RESTSURE_TORTURE", "1"))
+
+
+def kills(kind: str, count: int, folder: Path) -> int:
+    """So many kills at random times; of minus so many, one at each so many-th file call."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-W",
+            "error::RuntimeWarning",
+            "-m",
+            "tests.faults.kills",
+            kind,
+            str(count),
+            str(MORE),
+            folder,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    print(done.stdout)
+    return int(json.loads(done.stdout)["kills"])
+
+
+@pytest.mark.parametrize(("kind", "count"), [("sklearn", 50), ("river", 50), ("torch", 20)])
+def test_killed_at_random_times_again_and_again(kind: str, count: int, tmp_path: Path) -> None:
+    assert kills(kind, count * MORE, tmp_path) >= count * MORE
+
+
+@pytest.mark.parametrize(("kind", "every"), [("sklearn", 11), ("river", 13), ("torch", 29)])
+def test_killed_at_every_kind_of_file_call(kind: str, every: int, tmp_path: Path) -> None:
+    assert kills(kind, -max(1, every // MORE), tmp_path) >= 10
