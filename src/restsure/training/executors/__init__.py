@@ -1,6 +1,8 @@
 """Where pulls run: in this process, or each candidate in one of its own."""
 
 from restsure.training.executors.base import Crew, Executor, Outcome, trained
+from restsure.training.executors.hand import LearnerFailed
 from restsure.training.executors.in_process import InProcess
+from restsure.training.executors.processes import ProcessExecutor
 
-__all__ = ["Crew", "Executor", "InProcess", "Outcome", "trained"]
+__all__ = ["Crew", "Executor", "InProcess", "LearnerFailed", "Outcome", "ProcessExecutor", "trained"]
