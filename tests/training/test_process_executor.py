@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,18 +34,16 @@ from tests.training.learners import Counter, Doing, MeanLearner, Plain
 
 X, Y = load_digits(return_X_y=True)
 STEPS = Meter(100, "training steps")
-EXECUTORS = [
-    InProcess(),
-    ProcessExecutor(),
+PROCESSES = [
+    pytest.param(ProcessExecutor(), id="spawn"),
+    pytest.param(ProcessExecutor(start_method="forkserver"), id="forkserver"),
     pytest.param(
         ProcessExecutor(start_method="fork"),
+        id="fork",
         marks=pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),  # this process has threads of numpy
     ),
-    ProcessExecutor(start_method="forkserver"),
 ]
-every_executor = pytest.mark.parametrize(
-    "executor", EXECUTORS, ids=lambda executor: getattr(executor, "start_method", "in")
-)
+every_executor = pytest.mark.parametrize("executor", [pytest.param(InProcess(), id="in process"), *PROCESSES])
 
 
 @pytest.fixture
@@ -237,7 +236,7 @@ def packed():
     depot.close()
 
 
-@pytest.mark.parametrize("kind", ["array", "columns", "fortran", "sparse", "frame", "batches"])
+@pytest.mark.parametrize("kind", ["array", "columns", "fortran", "fortran rows", "sparse", "frame", "batches"])
 def test_data_are_written_once_and_mapped(kind, packed) -> None:
     x = np.random.default_rng(0).normal(size=(4_000, 21))
     y = np.arange(4_000) % 2
@@ -245,6 +244,7 @@ def test_data_are_written_once_and_mapped(kind, packed) -> None:
         "array": lambda: x,
         "columns": lambda: x[:, :-1],
         "fortran": lambda: np.asfortranarray(x),
+        "fortran rows": lambda: np.asfortranarray(np.repeat(x, 2, axis=0))[::2],
         "sparse": lambda: scipy.sparse.csr_matrix(x),
         "frame": lambda: pd.DataFrame(x, columns=[f"c{k}" for k in range(21)]).assign(whole=y),
         "batches": lambda: x,
@@ -267,6 +267,8 @@ def test_data_are_written_once_and_mapped(kind, packed) -> None:
             ]
             assert np.array_equal(*dense)
             assert dense[0].flags.c_contiguous == dense[1].flags.c_contiguous
+    if isinstance(data, np.ndarray) and kind != "batches":
+        assert np.argsort(one.stream.x.strides).tolist() == np.argsort(data.strides).tolist()
     assert here.train(3) == candidates[0].train(3)
     labels = one.stream.batch(0)[1] if kind == "batches" else one.stream.y
     if kind != "batches":  # as writable as in this process, and for oneself alone
@@ -376,6 +378,20 @@ def test_memory_in_words() -> None:
     assert found == [7, 7, 1_500, 512_000_000, 2 * 2**30, None]
 
 
+def test_a_daemonic_process_starts_no_others(monkeypatch) -> None:
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)
+    with pytest.raises(InvalidParameter, match="must be InProcess in a daemonic process"):
+        ProcessExecutor().open([], STEPS)
+
+
+def test_processes_are_those_of_posix(monkeypatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "name", "nt")
+        with pytest.raises(InvalidParameter) as error:
+            ProcessExecutor().open([], STEPS)
+    assert "must be InProcess on nt" in str(error.value)
+
+
 def test_memory_limits_are_of_linux(monkeypatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(InvalidParameter, match="memory_limit='1GB': must be None on darwin, only Linux has it"):
@@ -383,6 +399,17 @@ def test_memory_limits_are_of_linux(monkeypatch) -> None:
 
 
 # ---- the end
+
+
+@pytest.mark.parametrize("executor", PROCESSES)
+def test_what_is_at_rest_may_end_properly(executor, opened, tmp_path) -> None:
+    """Such as a learner that keeps a log."""
+    crew = opened(executor, [Doing(partial(learners.write_at_the_end, str(tmp_path / f"{arm}"))) for arm in range(2)])
+    for arm in range(2):
+        crew.submit(arm, 1)
+        crew.collect(arm)
+    crew.close()
+    assert sorted(path.read_text() for path in tmp_path.iterdir()) == ["done", "done"]
 
 
 def children() -> set[int]:
@@ -476,16 +503,27 @@ def test_names_that_are_in_no_file_are_refused(tmp_path) -> None:
     assert re.search(r"WrongType: .*number 0 \(Mine\).* Mine is defined in __main__, which is not a file", done.stderr)
 
 
+def test_a_script_that_is_in_no_file_is_refused() -> None:
+    """As when it is read from a pipe: there is nothing that another process could run."""
+    code = (
+        "from restsure.training.executors import ProcessExecutor\nfrom restsure.training.meter import Meter\n"
+        "ProcessExecutor().open([], Meter(1, 'training steps'))"
+    )
+    command = [sys.executable, "-"]
+    done = subprocess.run(
+        command, input=code, capture_output=True, text=True, check=False, env=environment(), timeout=60
+    )
+    assert "InvalidParameter: executor=ProcessExecutor: the script '<stdin>' must be a file" in done.stderr
+
+
 def test_ctrl_c_is_for_the_process_that_started_the_others(tmp_path) -> None:
     """Every process of the terminal gets it, those that are still starting too; one of them says something."""
     code = """
         MAIN
         crew = ProcessExecutor().open([learners.Counter(), learners.Doing(learners.hang), Mine()], STEPS)
-        crew.submit(0, 1)
-        crew.collect(0)
-        crew.submit(1, 1)
-        crew.submit(2, 1)
         try:
+            for arm in range(3):
+                crew.submit(arm, 1)
             print("out", flush=True)
             time.sleep(30)
         except KeyboardInterrupt:

@@ -13,14 +13,10 @@ from typing import Any
 from restsure.errors import InvalidParameter, RestSureError
 from restsure.training.adapters import Judge
 from restsure.training.executors.parcel import loads
+from restsure.training.executors.starting import SCRIPT_RULE, UNGUARDED
 from restsure.training.executors.worker import Reply
 
 START_LIMIT_S = 60.0  # for the imports of a script and its learner, on a machine that is busy
-UNGUARDED = 79  # the exit code of a process that ran a script which begins to train whenever it is run
-SCRIPT_RULE = (
-    'executor=ProcessExecutor: a script must begin to train under `if __name__ == "__main__":`, since each process runs the '
-    "script again to know its names"
-)
 _KILL_LIMIT_S = 5.0  # a process that the kernel does not end within that is left behind
 
 
@@ -60,7 +56,7 @@ class Hand:
             while self.at_work and self.connection.poll():
                 self._hear(self.connection.recv_bytes())
         except (EOFError, OSError):
-            self._bury(f"died: {_how(self.stop(), self.ready)}")
+            self._bury(f"died{'' if self.ready else ' while starting'}: {_how(self.stop(), self.ready)}")
         elapsed = time.monotonic() - self.began
         if self.at_work and time.monotonic() >= self.deadline:
             self.stop()

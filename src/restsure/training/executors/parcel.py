@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from multiprocessing.reduction import DupFd
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import FunctionType
@@ -45,15 +44,24 @@ class SharedFile:
         self.file = file
 
     def __reduce__(self) -> Any:
-        return _received, (DupFd(self.file.fileno()),)
+        from multiprocessing.reduction import DupFd  # not everywhere, where this module is imported
 
-    def mapped(self) -> memoryview:
-        """Copied page by page when written to: as writable as the original, and nobody else sees what is written."""
+        return _Mapped, (DupFd(self.file.fileno()),)
+
+    def memory(self) -> memoryview:
+        """All of it, copied page by page when written to: nobody else sees what is written."""
         return memoryview(mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_COPY))
 
 
-def _received(descriptor: Any) -> SharedFile:
-    return SharedFile(os.fdopen(descriptor.detach(), "rb"))
+class _Mapped:
+    """The same in another process."""
+
+    def __init__(self, descriptor: Any):
+        with os.fdopen(descriptor.detach(), "rb") as file:
+            self._memory = SharedFile(file).memory()
+
+    def memory(self) -> memoryview:
+        return self._memory
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,7 @@ class Parcel:
 
     def unpack(self) -> tuple[Learner, Judge | None]:
         """The learner, and the judge that it shares with others."""
-        memory = self.file.mapped()
+        memory = self.file.memory()
         judge = None if self.judge is None else _read(memory, self.judge, None)
         return _read(memory, self.learner, judge), judge
 
@@ -103,6 +111,7 @@ class Depot:
             self.parcels.append(Parcel(SharedFile(self.file), span, self._judges.get(id(judge))))
         self.file.flush()
         self._kept.clear()
+        self._places.clear()
 
     def close(self) -> None:
         """The file is gone, once nobody maps it any more."""
@@ -112,7 +121,7 @@ class Depot:
         buffers = list[tuple[Span, bool]]()
         try:
             _Pickler(body := io.BytesIO(), judge, lambda buffer: self._keep(buffer, buffers)).dump(thing)
-        except OSError:  # of the disk
+        except (OSError, MemoryError):  # of this machine
             raise
         except Exception as error:
             why = " ".join(f"{type(error).__name__}: {error}".split())

@@ -2,15 +2,12 @@
 
 import math
 import multiprocessing
-import os
 import re
-import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from multiprocessing import connection, resource_tracker, util
+from multiprocessing import connection, util
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,22 +16,15 @@ from restsure import checks
 from restsure.errors import InvalidParameter, OutOfTurn
 from restsure.training.adapters import Learner
 from restsure.training.executors.base import Crew, Executor, Outcome
-from restsure.training.executors.hand import SCRIPT_RULE, UNGUARDED, Hand, LearnerFailed
+from restsure.training.executors.hand import Hand, LearnerFailed
 from restsure.training.executors.parcel import Depot, InMemory, judge_of
+from restsure.training.executors.starting import check_place, started
 from restsure.training.executors.worker import serve
 from restsure.training.meter import Meter
 
 _STATE_LIMIT_S = 600.0  # for a learner to be saved, loaded or brought back
-_GRACE_S = 1.0  # in which processes at rest may end by themselves
-_NAME = "restsure candidate"
+_GRACE_S = 2.0  # in which processes at rest may end by themselves
 _BYTES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-_THREADS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-)
 
 
 @dataclass(frozen=True)
@@ -42,7 +32,7 @@ class ProcessExecutor(Executor):
     """Train each candidate in a process of its own, ``workers`` of them at the same time.
 
     A learner that hangs, leaks, kills its interpreter or leaves other processes behind fails alone: its process is ended with
-    all that it has started (and that has not left its group of processes), and the others go on. Nothing is left when this
+    all that it has started (and that has not left its group of processes), and the others go on. None is left when this
     process ends, not even when it is killed (on Linux). A process lives from the first pull of its candidate to the end, so
     there must be memory for the learners of all candidates.
 
@@ -59,9 +49,9 @@ class ProcessExecutor(Executor):
     "fork" copies this process as it is, with closures and generators; it may deadlock if this process has threads, those
     of numerical libraries included, and cannot be used with a GPU.
 
-    Losses are the same as in this process, to the bit, with one exception: numerical libraries get as many threads as there
-    are cores for each worker, unless the environment says otherwise (OMP_NUM_THREADS and the like), and sums over large
-    matrices may depend on the number of threads.
+    Losses are the same as in this process, to the bit, for learners that draw from random generators of their own, with one
+    exception: numerical libraries get as many threads as there are cores for each worker, unless the environment says
+    otherwise (OMP_NUM_THREADS and the like), and sums over large matrices may depend on the number of threads.
 
     >>> ProcessExecutor(workers=4, pull_timeout_s=30, memory_limit="2GB").memory_bytes
     2000000000
@@ -100,7 +90,7 @@ class ProcessExecutor(Executor):
         return int(float(found[1]) * _BYTES[found[2]])
 
     def open(self, learners: Sequence[Learner], meter: Meter) -> "ProcessCrew":
-        _check_place()
+        check_place(self.start_method)
         return ProcessCrew(self, learners, meter)
 
 
@@ -109,7 +99,6 @@ class ProcessCrew(Crew):
 
     def __init__(self, executor: ProcessExecutor, learners: Sequence[Learner], meter: Meter):
         self.executor, self.learners, self.meter = executor, list(learners), meter
-        self._context: Any = multiprocessing.get_context(executor.start_method)
         self._depot = Depot()
         self._hands, self._out, self._ended = dict[int, Hand](), set[int](), dict[int, Outcome]()
         # run once: when called, when the crew is forgotten, or at the end of this process before it waits for its children
@@ -178,18 +167,11 @@ class ProcessCrew(Crew):
             raise OutOfTurn("the crew is closed")
         if arm in self._hands:
             return self._hands[arm]
-        here, there = self._context.Pipe()
-        util.register_after_fork(here, connection.Connection.close)  # a fork must not keep this end of the pipe open
         forked = self.executor.start_method == "fork"
         source = InMemory(self.learners[arm]) if forked else self._depot.parcels[arm]
-        arguments = there, source, arm, self.meter, self.executor.memory_bytes
-        process = self._context.Process(target=serve, args=arguments, name=f"{_NAME} {arm}", daemon=False)
-        try:
-            with _handed_down(self.executor):
-                process.start()
-        finally:
-            there.close()
-        self._hands[arm] = Hand(process, here, judge_of(self.learners[arm]))
+        arguments = source, arm, self.meter, self.executor.memory_bytes
+        process, pipe = started(self.executor.start_method, self.executor.workers, serve, arguments)
+        self._hands[arm] = Hand(process, pipe, judge_of(self.learners[arm]))
         return self._hands[arm]
 
     def _ask(self, arm: int, verb: str, argument: Any, what: str) -> Any:
@@ -224,8 +206,9 @@ class ProcessCrew(Crew):
         if hand.reply.error is not None or not isinstance(outcome, Outcome):
             cost = None if not self.meter.measures else hand.seconds if self.meter.unit == "seconds" else 0.0
             outcome = Outcome(arm, None, cost, hand.seconds, hand.reply.error, hand.reply.traceback)
-        if outcome.error is not None and outcome.error.startswith("MemoryError"):
-            outcome = replace(outcome, error=f"{outcome.error} (memory_limit={self.executor.memory_limit!r})")
+        limit = self.executor.memory_limit
+        if limit is not None and outcome.error is not None and outcome.error.startswith("MemoryError"):
+            outcome = replace(outcome, error=f"{outcome.error} (memory_limit={limit!r})")
         self._ended[arm] = outcome
 
 
@@ -246,38 +229,3 @@ def _shut(hands: dict[int, Hand], depot: Depot) -> None:
             hand.stop()
         hands.clear()
         depot.close()
-
-
-@contextmanager
-def _handed_down(executor: ProcessExecutor) -> Iterator[None]:
-    """What a process takes over as it starts: Ctrl-C is held back until it ignores it, and threads are few enough."""
-    if executor.start_method == "spawn":
-        resource_tracker.ensure_running()  # starting that later would undo what follows
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = str(max(cores // executor.workers, 1))
-    new = {} if any(name in os.environ for name in _THREADS) else dict.fromkeys(_THREADS, threads)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    os.environ.update(new)
-    try:
-        yield
-    finally:
-        for name in new:
-            os.environ.pop(name, None)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _check_place() -> None:
-    """Whether processes can be started from here."""
-    if os.name != "posix":
-        raise InvalidParameter(
-            f"executor=ProcessExecutor: must be InProcess on {os.name}; groups of processes are POSIX"
-        )
-    process = multiprocessing.current_process()
-    if process.daemon:
-        raise InvalidParameter(
-            "executor=ProcessExecutor: must be InProcess in a daemonic process, which starts no others"
-        )
-    if getattr(process, "_inheriting", False):  # a script is run again, to know its names, and has got as far as here
-        if process.name.startswith(_NAME):
-            os._exit(UNGUARDED)
-        raise InvalidParameter(SCRIPT_RULE)

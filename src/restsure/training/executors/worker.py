@@ -89,7 +89,7 @@ def _failure(raised: BaseException) -> Reply:
     os_error = None
     if isinstance(raised, OSError):
         known = raised.errno is not None
-        os_error = (raised.errno, raised.strerror, str(raised.filename or "") or None) if known else (str(raised),)
+        os_error = (raised.errno, str(raised.strerror), str(raised.filename or "") or None) if known else (str(raised),)
     return Reply(None, text, traceback.format_exc()[-20 * _TEXT :], os_error)
 
 
