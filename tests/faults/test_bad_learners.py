@@ -71,6 +71,10 @@ def test_a_learner_that_hangs_is_stopped(deed) -> None:
         rule = r"the process of this candidate was stopped after 0\.\d+ s: 3 pulls may take 0\.6 s \(pull_timeout_s\)"
         assert re.fullmatch(rule, outcome.error), outcome.error
         assert outcome.cost == outcome.seconds > 0.6
+        crew.submit(0, 1)
+        again = crew.collect(0)
+        assert again.error == outcome.error
+        assert again.cost < outcome.cost  # nothing was done for it
         crew.submit(1, 99)
         assert crew.collect(1).losses[0] == 1 / 100
     finally:

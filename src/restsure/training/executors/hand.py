@@ -42,11 +42,11 @@ class Hand:
     def ask(self, verb: str, argument: Any, limit_s: float, what: str) -> None:
         """Send a request that may take ``limit_s`` seconds; ``what`` says it in words."""
         self._limit, self._what, self.at_work = limit_s, what, True
+        if self.ready:
+            self._begin()
         if self.dead:
             self._end(Reply(error=self.dead))
             return
-        if self.ready:
-            self._begin()
         with suppress(OSError):  # it has died, as the next look will find
             self.connection.send_bytes(pickle.dumps((verb, argument)))
 
@@ -87,7 +87,8 @@ class Hand:
         try:
             reply: Reply = loads(data, self.judge)
         except Exception as error:
-            reply = Reply(error=f"what it gives back cannot be read ({type(error).__name__}: {error})")
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            reply = Reply(error=f"what it gives back cannot be read ({why})")
         if self.ready:
             self._end(reply)
         elif reply.error is None:
