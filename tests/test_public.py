@@ -6,7 +6,9 @@ import sys
 import restsure as rs
 
 PUBLIC = """
-    UCBE Bernoulli BetaNoise CurveBank CurveFit Decision ExploreThenCommit FixedExploration FunctionArms Game Gaussian
+    UCBE Bernoulli BetaNoise Checkpoints CurveBank CurveFit DamagedRun Decision LearnerFailed ProcessExecutor Recorded
+    RunError RunInUse WriteFailed read_run
+     ExploreThenCommit FixedExploration FunctionArms Game Gaussian
     HorizonLCB InvalidLoss InvalidParameter LeastSquares Learner LogTrend MissingExtra NoArmLeft OutOfTurn Policy PowerLaw
     PowerLawArms Pull Recommendation RestSure RestSureError Result RisingElimination RisingSuccessiveRejects RisingUCB
     RisingUCBE RoundNoise RoundRobin Simulation SuccessiveHalving SuccessiveRejects TableArms TwoWindow WrongType

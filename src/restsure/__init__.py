@@ -6,6 +6,7 @@ from restsure.errors import (
     DamagedRun,
     InvalidLoss,
     InvalidParameter,
+    LearnerFailed,
     MissingExtra,
     NoArmLeft,
     OutOfTurn,
@@ -34,7 +35,7 @@ from restsure.policies import (
 )
 from restsure.problem import Decision, Pull, Recommendation, pseudo_regret, reach
 from restsure.simulation import Simulation, simulate
-from restsure.training import Checkpoints, Learner, Recorded, Result, read_run, select
+from restsure.training import Checkpoints, Learner, ProcessExecutor, Recorded, Result, read_run, select
 
 __version__ = "0.1.0"
 
@@ -56,6 +57,7 @@ __all__ = [
     "InvalidLoss",
     "InvalidParameter",
     "Learner",
+    "LearnerFailed",
     "LeastSquares",
     "LogTrend",
     "MissingExtra",
@@ -64,6 +66,7 @@ __all__ = [
     "Policy",
     "PowerLaw",
     "PowerLawArms",
+    "ProcessExecutor",
     "Pull",
     "Recommendation",
     "Recorded",

@@ -6,6 +6,7 @@
     ├── InvalidLoss (ValueError)           a loss is missing, superfluous, NaN, infinite or no number
     ├── OutOfTurn (RuntimeError)           an arm was told, failed or asked for when it could not be
     ├── NoArmLeft (RuntimeError)           every arm has failed, or none has been pulled
+    ├── LearnerFailed (RuntimeError)       a learner in a process of its own could not do what was asked of it
     ├── MissingExtra (ImportError)         an optional dependency is not installed
     └── RunError                           something about a run directory
         ├── DamagedRun (ValueError)        it is not what a run has written, or of a format that is not known
@@ -39,6 +40,10 @@ class OutOfTurn(RestSureError, RuntimeError):
 
 class NoArmLeft(RestSureError, RuntimeError):
     """There is no arm to recommend: every arm has failed, or none has been pulled yet."""
+
+
+class LearnerFailed(RestSureError, RuntimeError):
+    """A learner in a process of its own could not do what was asked of it; the message says what happened there."""
 
 
 class MissingExtra(RestSureError, ImportError):

@@ -84,7 +84,7 @@ def test_a_journal_is_read_as_far_as_it_is_whole_or_refused(
     """200 cuts of database and log, 1,000 flipped bits, 100 pages that never reached the disk."""
     source: Path = request.getfixturevalue(state)
     rng, full, content = random.Random(f"{state} {name} {harm}"), bodies(source), (source / name).read_bytes()
-    found = {"whole": 0, "shorter": 0, "refused": 0}
+    found, unclear = {"whole": 0, "shorter": 0, "refused": 0}, 0
     tries = int({"cut": CUTS, "flip": FLIPS, "blank": BLANKS}[harm] * share)
     run = tmp_path / "run"
     for _ in range(tries):
@@ -101,9 +101,9 @@ def test_a_journal_is_read_as_far_as_it_is_whole_or_refused(
         try:
             read = bodies(run)
         except RunError as error:
-            assert str(run) in str(error)
-            assert "\n" not in str(error)
+            told = str(error)
             found["refused"] += 1
+            unclear += str(run) not in told or "\n" in told
         else:
             assert read
             assert read == full[: len(read)]
@@ -113,6 +113,7 @@ def test_a_journal_is_read_as_far_as_it_is_whole_or_refused(
         shutil.rmtree(run)
     print(state, name, harm, found)
     assert sum(found.values()) == tries
+    assert not unclear
     if state == "closed":
         assert found["shorter"] == 0  # nothing that was written is lost without a word
         assert found["refused"] > 0.3 * tries

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,7 @@ def test_a_failure_at_every_call(
     number: int, calls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first call, the second, ... : all of the beginning, the first records and states, then each fifth."""
-    whole, tried, refused = outcome(train("plain", None)), 0, 0
+    whole, tried, said, unclear = outcome(train("plain", None)), 0, list[str](), 0
     places = [*range(1, 61), *range(61, len(calls) + 1, max(1, 5 // MORE)), len(calls)]
     for at in places:
         run = tmp_path / str(at)
@@ -78,19 +79,18 @@ def test_a_failure_at_every_call(
             try:
                 train("plain", run)
             except WriteFailed as error:
-                assert str(run) in str(error)
-                assert "\n" not in str(error)
-                assert "resume later" in str(error)
-                refused += 1
+                said.append(str(error))
+                unclear += str(run) not in said[-1] or "\n" in said[-1] or "resume later" not in said[-1]
         tried += 1
         before = [record.body for record in read_records(run)] if (run / "journal.sqlite").exists() else []
         assert outcome(train("plain", run)) == whole
         after = [record.body for record in read_records(run)]
         assert after[: len(before)] == before  # what was acknowledged stays
-    print(errno.errorcode[number], "tried", tried, "stopped", refused)
+    print(errno.errorcode[number], "tried", tried, "stopped", len(said))
+    assert not unclear
     assert (
-        refused > 0.8 * tried
-    )  # how often states are saved depends on the time it takes, and so does the number of calls
+        len(said) > 0.8 * tried
+    )  # how often states are saved, and so how many calls there are, depends on the time it takes
 
 
 def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
@@ -120,12 +120,15 @@ def test_a_database_that_has_no_room(tmp_path: Path) -> None:
         assert book._database is not None
         [(pages,)] = book._database.execute("PRAGMA page_count")
         book._database.execute(f"PRAGMA max_page_count = {pages + 2}")
-        kept = 1
+        block = {"losses": [0.25] * 100}
+        fit = 0
+        with suppress(WriteFailed):
+            for fit in range(1_000):  # noqa: B007 - how many fit is what it is about
+                book.append("block", block)
+        kept = len(read_records(tmp_path))
+        assert kept == 1 + fit < 100
         with pytest.raises(WriteFailed, match="cannot be written .*full"):
-            while True:
-                book.append("block", {"losses": [0.25] * 100})
-                kept += 1
-        assert len(read_records(tmp_path)) == kept
+            book.append("block", block)
         book._database.execute("PRAGMA max_page_count = 1000000")
         book.append("block", {"losses": []})
     assert len(read_records(tmp_path)) == kept + 1

@@ -15,7 +15,7 @@ from restsure.errors import InvalidParameter
 from restsure.journal import JOURNAL, read_records
 from restsure.report.plots import plot_selection, pyplot
 from restsure.training import Checkpoints, select
-from restsure.training.executors import Executor
+from restsure.training.executors import Executor, ProcessExecutor
 from restsure.training.progress import show_progress
 
 Workers = Annotated[int | None, typer.Option(help="Train each candidate in a process of its own, so many at a time.")]
@@ -114,7 +114,5 @@ def _executor(workers: int | None, pull_timeout_s: float | None, memory_limit: s
                     f"{name}={value!r}: must come with --workers, which gives each candidate a process"
                 )
         return None
-    from restsure.training.executors import ProcessExecutor
-
     options: dict[str, Any] = {"pull_timeout_s": pull_timeout_s, "memory_limit": memory_limit}
     return ProcessExecutor(workers=checks.whole("workers", workers, at_least=1), **options)

@@ -2,6 +2,7 @@
 
 from restsure.training.adapters import Learner, as_learner
 from restsure.training.checkpoints import Checkpoints
+from restsure.training.executors import ProcessExecutor
 from restsure.training.recorded import Recorded, findings, read_run
 from restsure.training.result import Certificate, History, Result
 from restsure.training.select import select
@@ -11,6 +12,7 @@ __all__ = [
     "Checkpoints",
     "History",
     "Learner",
+    "ProcessExecutor",
     "Recorded",
     "Result",
     "as_learner",

@@ -82,13 +82,14 @@ def _replay(records: Sequence[Record]) -> Progress:
     progress = Progress(*open_game(records[0].body))
     for record in records[1:]:
         body = record.body
-        for arm, times in body.get("asked", ()):
-            pull = progress.ask(times)
-            if pull is None or (pull.arm, pull.times) != (arm, times):
-                found = "nothing" if pull is None else f"{pull.times} of {progress.names[pull.arm]!r}"
+        for asked in body.get("asked", ()):  # also when nothing was wanted: a rule may learn from being asked
+            pull = progress.ask(None if asked is None else asked[1])
+            found = None if pull is None else [pull.arm, pull.times]
+            if found != asked:
+                wanted, wants = (_words(progress.names, each) for each in (asked, found))
                 raise DamagedRun(
-                    f"record {record.number} has {times} training steps of {progress.names[arm]!r}, where the policy now asks "
-                    f"for {found}: another version of restsure, of numpy, or another processor"
+                    f"record {record.number} has {wanted}, where the policy now wants {wants}: made by another version of "
+                    f"restsure or numpy, or on another kind of processor"
                 )
         if record.kind == "block":
             progress.tell(body["arm"], body["losses"], body["cost"], body["seconds"])
@@ -106,3 +107,7 @@ def _replay(records: Sequence[Record]) -> Progress:
         progress.stopped = record.kind == "stop"
         progress.ended |= record.kind == "end"
     return progress
+
+
+def _words(names: Sequence[str], pull: Sequence[int] | None) -> str:
+    return "nothing" if pull is None else f"{pull[1]} training steps of {names[pull[0]]!r}"

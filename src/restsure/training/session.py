@@ -49,7 +49,7 @@ class Session:
         self.progress, self.crew, self.executor = progress, crew, executor
         self.journal, self.keeper, self.retries, self.watchers = journal, keeper, retries, watchers
         self.behind = {arm for arm, pulls in enumerate(progress.game.pulls) if pulls}  # learners yet to be brought back
-        self.asked = list[tuple[int, int]]()  # since the last record
+        self.asked = list[tuple[int, int] | None]()  # since the last record; None where the rule wanted nothing
         self.told = len(progress.game.log)  # decisions that are in the journal
         self.touched = set[int]()  # learners that are not as they were given any more
         self.cannot_save = set[int]()
@@ -87,9 +87,12 @@ class Session:
 
     def _fill(self) -> bool:
         """Hand out pulls while there are workers and the rule wants any; whether some are out."""
-        progress = self.progress
-        while len(progress.out) < self.executor.workers and (pull := progress.ask(self._pieces())) is not None:
-            self.asked.append((pull.arm, pull.times))
+        progress, pull = self.progress, None
+        while len(progress.out) < self.executor.workers:
+            pull = progress.ask(self._pieces())
+            self.asked.append(None if pull is None else (pull.arm, pull.times))
+            if pull is None:
+                break
             self._submit(pull.arm, pull.times)
         return bool(progress.out)
 

@@ -46,6 +46,13 @@ class ArrayStream(Stream):
         self.seed = seed
         self._order = lru_cache(maxsize=4)(self._shuffled)  # candidates are in different passes at the same time
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_order"}  # a cache is not pickled
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._order = lru_cache(maxsize=4)(self._shuffled)
+
     def _shuffled(self, number: int) -> NDArray[np.intp]:
         return np.random.default_rng([self.seed, number]).permutation(len(self.y))
 

@@ -10,7 +10,7 @@ from typing import Any
 from restsure.training.adapters import Learner
 from restsure.training.meter import Meter
 
-_LONGEST = 1_000  # characters of an error that are kept
+_LONGEST, _TRACE = 1_000, 20_000  # characters of an error, and of the end of its traceback, that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def trained(arm: int, learner: Learner, times: int, meter: Meter) -> Outcome:
     except KeyboardInterrupt:
         raise
     except BaseException as raised:  # a learner that calls sys.exit ends itself only
-        error, trace = one_line(raised), traceback.format_exc()
+        error, trace = one_line(raised), traceback.format_exc()[-_TRACE:]
     seconds = clock.read(learner) - began
     return Outcome(arm, losses, meter.read(learner) - before if meter.measures else None, seconds, error, trace)
 
@@ -104,4 +104,4 @@ def one_line(error: BaseException) -> str:
         text = " ".join(str(error).split())
     except Exception:
         text = "(its text cannot be had)"
-    return f"{type(error).__name__}: {text[:_LONGEST]}"
+    return f"{type(error).__name__}: {text[:_LONGEST]}".strip()
