@@ -89,6 +89,7 @@ def blobs() -> tuple[np.ndarray, np.ndarray]:
 
 MODELS: dict[str, Callable[[], dict[str, Any]]] = {
     "plain": plain_models,
+    "processes": plain_models,
     "sklearn": sklearn_models,
     "river": river_models,
     "torch": torch_models,
@@ -97,6 +98,8 @@ MODELS: dict[str, Callable[[], dict[str, Any]]] = {
 
 def train(kind: str, directory: Path | None, *, share: float = 1.0, **options: Any) -> rs.Result:
     """One selection; with a share of 1, states are saved as often as ever."""
+    if kind == "processes":
+        options["executor"] = rs.ProcessExecutor(workers=2, start_method="fork")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return rs.select(

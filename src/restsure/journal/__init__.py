@@ -4,10 +4,11 @@ from restsure.journal.files import FILES, Files, plain_errors
 from restsure.journal.journal import FORMAT, JOURNAL, Journal, in_use, read_records
 from restsure.journal.paths import inside
 from restsure.journal.records import Record, encoded
-from restsure.journal.states import State, States
+from restsure.journal.states import FOLDER, State, States
 
 __all__ = [
     "FILES",
+    "FOLDER",
     "FORMAT",
     "JOURNAL",
     "Files",

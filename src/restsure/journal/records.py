@@ -44,11 +44,15 @@ def checked(rows: Iterable[tuple[Any, ...]], head: tuple[int, bytes]) -> Iterato
         count += 1
         try:
             chain = link(chain, number, epoch, kind, at_s, body)
-            content = json.loads(body)
-        except (TypeError, ValueError) as error:
+            content = json.loads(body, parse_constant=_refuse)
+        except (TypeError, ValueError, RecursionError) as error:
             raise DamagedRun(f"record {count} is damaged ({error})") from None
         if number != count or found != chain or not isinstance(content, dict):
             raise DamagedRun(f"record {count} is damaged: its hash does not fit")
         yield Record(number, epoch, kind, at_s, content)
     if (count, chain) != head:
         raise DamagedRun(f"{head[0]} records were written, but {count} are there")
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")

@@ -49,7 +49,12 @@ class States:
     """The saved states of a run directory."""
 
     def __init__(self, directory: Path, files: Files):
-        self.directory, self.folder, self.files = directory, directory / FOLDER, files
+        self.directory, self.files = directory, files
+
+    @property
+    def folder(self) -> Path:
+        """Where they are; never through a link."""
+        return inside(self.directory, FOLDER)
 
     def save(self, write: Callable[[Path], None]) -> State:
         """Have ``write`` fill an empty directory, and keep it under its hash, flushed; a record can then refer to it."""
@@ -98,7 +103,7 @@ class States:
     def others(self, digests: Iterable[str]) -> list[Path]:
         """What is there beside the states with these hashes."""
         wanted = set(digests)
-        present = sorted(self.folder.iterdir()) if self.folder.is_dir() and not self.folder.is_symlink() else []
+        present = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         return [path for path in present if path.name not in wanted]
 
 

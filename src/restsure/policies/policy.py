@@ -10,6 +10,8 @@ from restsure.errors import InvalidParameter
 from restsure.policies.game import Game
 from restsure.policies.play import Play
 
+_LONGEST = 2**53  # pulls up to which counts are exact as floats too
+
 
 class Policy(Description, ABC):
     """Which learner gets the next training step.
@@ -51,7 +53,7 @@ class Policy(Description, ABC):
 def check_game(n_arms: Any, horizon: Any) -> tuple[int, int]:
     """At least one arm, and at least one pull for each."""
     n_arms = checks.whole("n_arms", n_arms, at_least=1)
-    horizon = checks.whole("horizon", horizon, at_least=1)
+    horizon = checks.whole("horizon", horizon, at_least=1, at_most=_LONGEST)
     if horizon < n_arms:
         raise InvalidParameter(f"horizon={horizon}: must be at least n_arms={n_arms}, one pull for each arm")
     return n_arms, horizon

@@ -67,7 +67,7 @@ def open_game(begin: Mapping[str, Any]) -> tuple[tuple[str, ...], Meter, Game]:
             meter,
             meter.start(Policy.from_dict(begin["policy"]), len(names), begin["costs"], begin["random_state"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise DamagedRun(f"the run's first record is not what a run was told ({error})") from None
 
 

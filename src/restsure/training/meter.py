@@ -22,6 +22,9 @@ class Meter:
     total: float
     unit: str
 
+    def __post_init__(self) -> None:
+        checks.choice("unit", self.unit, ["training steps", "samples", "seconds"])
+
     def costs(self, policy: Policy, names: Sequence[str], learners: Sequence[Any]) -> list[float] | str | None:
         """What steps cost in a game: one each (None), what the learners say, or "measured" for samples and seconds."""
         if self.measures:

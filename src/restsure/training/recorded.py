@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from restsure.errors import DamagedRun, RunError
-from restsure.journal import FILES, Record, States, in_use, read_records
+from restsure.journal import FILES, FOLDER, Record, States, in_use, read_records
 from restsure.training.replay import Progress, replay
 from restsure.training.result import Result, result_of
 
@@ -69,6 +69,8 @@ def findings(directory: Path | str) -> list[str]:
     except RunError as error:
         return [str(error)]
     found, states = list[str](), States(run.directory, FILES)
+    if (run.directory / FOLDER).is_symlink():
+        return [f"{run.directory / FOLDER}: must be no link"]
     for arm, (state, _) in sorted(run.progress.states.items()):
         try:
             states.find(state)

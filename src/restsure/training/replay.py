@@ -72,7 +72,7 @@ def replay(records: Sequence[Record]) -> Progress:
     """Play the game of a run again, as far as its records go; where it goes another way than it did, that is named."""
     try:
         return _replay(records)
-    except (KeyError, TypeError, IndexError, AttributeError, RestSureError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RestSureError) as error:
         if isinstance(error, DamagedRun):
             raise
         raise DamagedRun(f"the journal cannot be played again ({type(error).__name__}: {error})") from None
