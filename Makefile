@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench torture clean
 
 demo: $(VENV)/.demo  ## play the main job and write a picture
 	$(BIN)/restsure demo
@@ -16,6 +16,9 @@ check: $(VENV)/.test  ## style, types, and the one-way flow of the rooms
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+torture: $(VENV)/.test  ## ten times as many kills, cuts, flips, failures and races as make test
+	RESTSURE_TORTURE=10 $(BIN)/pytest -n 2 tests/faults tests/security -s
 
 bench: $(VENV)/.test  ## the speed figures in docs/benchmarks.md, beside Optuna's
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'

@@ -63,6 +63,11 @@ or training steps as its resource, squeezed into the budget, and no river models
 Eight networks on Fashion-MNIST (28 x 28) on one GPU (NVIDIA H200), 192 pulls of 25 steps in all, judged on images held back:
 accuracy of the network returned, points of error above the best network trained alone with the whole budget, and seconds.
 """,
+    "journal": """## The journal
+
+What `select(run_dir=...)` costs: eight scikit-learn models on the digits, a thousand steps, with and without a journal; and a
+run of twelve cheap candidates that is stopped near its end and opened again.
+""",
     "ablations": """## Ablations
 
 `HorizonLCB()` with a part left out or changed: geometric mean of the regret relative to the rule, over some rows of each kind;
@@ -172,7 +177,7 @@ def section(name: str) -> str:
 
 
 def page() -> str:
-    kept = [name for name in NOTES if name != "live" or (RESULTS / "live.csv").exists()]
+    kept = [name for name in NOTES if (RESULTS / f"{name}.csv").exists()]
     return "\n".join([HEAD, *(section(name) for name in kept)])
 
 

@@ -42,6 +42,10 @@ CLAIMS = {
         r"^500 updates.*halving +Accuracy: 82\.\d.*selective +Accuracy: 84\.\d[^\n]*KNNClassifier\n.*"
         r"^2300 updates.*halving +Accuracy: 87\.\d.*selective +Accuracy: 81\.\d[^\n]*KNNClassifier\n"
     ),
+    "10_a_run_that_survives.py": (
+        r"hangs failed: .* was stopped after .*pull_timeout_s.*crashes failed: .*signal 11 \(SIGSEGV\).*"
+        r"killed after [2-9]\d steps\nkilled after 1[2-9]\d steps\n.*losses and winner: True"
+    ),
 }
 
 

@@ -74,7 +74,8 @@ def open_game(begin: Mapping[str, Any]) -> tuple[tuple[str, ...], Meter, Game]:
 def describe(candidate: Any) -> str:
     """The kind and parameters of a candidate, as far as they can be told."""
     kind: Any = candidate if inspect.isroutine(candidate) else type(candidate)
-    text = f"{kind.__module__}.{getattr(candidate, '__qualname__', kind.__qualname__)}"
+    module = str(kind.__module__).replace("__mp_main__", "__main__")  # a script, in a process that it has started
+    text = f"{module}.{getattr(candidate, '__qualname__', kind.__qualname__)}"
     if hasattr(candidate, "get_params"):
         parameters = candidate.get_params(deep=True)
         text += "(" + ", ".join(f"{name}={parameters[name]!r}" for name in sorted(parameters)) + ")"
