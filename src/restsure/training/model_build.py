@@ -121,7 +121,7 @@ class _Builder:
     def _made(self, node: Any) -> Any:
         match node:
             case {"iterator": items, "index": index}:
-                made = iter(self._whole(items))
+                made: Any = list.__iter__(self._whole(items))
                 made.__setstate__(index)
                 return made
             case {"object": name, "maker": {"class": maker}} if maker == name and _CALLED.match(name):
@@ -189,7 +189,7 @@ class _Builder:
             case {"partial": [function, arguments, keywords]}:
                 part.__setstate__((self._value(function), self._value(arguments), self._whole(keywords), None))
             case {"defaultdict": pairs, "factory": factory}:
-                part.default_factory = self._value(factory)
+                part.default_factory = defaultdict(self._value(factory)).default_factory  # that looks whether it can be
                 self._fill_pairs(part, pairs)
             case {"dict": pairs} | {"OrderedDict": pairs} | {"Counter": pairs}:
                 self._fill_pairs(part, pairs)

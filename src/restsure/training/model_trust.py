@@ -20,6 +20,7 @@ _CLOSED = tuple(
 )  # read files, load pickles
 _PLAIN = (bool, int, float, str, list, tuple, set, dict, Counter, OrderedDict, defaultdict, deque)
 _CLASSES = {name_of(kind): kind for kind in (*_PLAIN, NormalDist, itemgetter)}
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _FUNCTIONS = {name_of(copy.deepcopy): copy.deepcopy}  # river makes optimisers by it
 
 
@@ -100,8 +101,11 @@ class Trust:
 
 
 def is_made_in_python(kind: type) -> bool:
-    """Whether a class comes from a class statement: objects of others may be in no state at all before they get theirs."""
-    return bool(kind.__flags__ & 1 << 9)  # Py_TPFLAGS_HEAPTYPE
+    """Whether a class and all that it is based on come from class statements, but for Python's own containers.
+
+    Objects of others, made without a constructor, may be in a state that their compiled code does not expect.
+    """
+    return all(base.__flags__ & _HEAP_TYPE or base is object or base in _PLAIN for base in kind.__mro__)
 
 
 def _package(kind: type) -> str:
