@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import restsure as rs
-from restsure.training.model_file import read_model
+from restsure.training.saving.model_file import read_model
 from tests.security.forge import CANDIDATES, accepted, fresh, members_of, put, refused, saved, seal, zipped
 from tests.training.zoo import learner
 
