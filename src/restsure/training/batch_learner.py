@@ -125,7 +125,7 @@ class BatchLearner(ABC):
             raise InvalidParameter(f"{directory}: is of another learner, of {other[0]} {saved!r}, not {mine!r}")
         try:
             pulls, samples = (checks.whole(name, facts.get(name), at_least=0) for name in ("pulls", "samples"))
-            chance = Chance.from_plain(facts.get("chance"))
+            chance = Chance.from_plain(facts.get("chance"), self.candidate)
         except InvalidParameter as error:
             raise InvalidParameter(f"{directory}: is not of a learner ({error})") from None
         model = model_from(data, path, self.like(pulls), pickled=self.pickled)
