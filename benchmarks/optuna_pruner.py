@@ -123,7 +123,9 @@ def main() -> None:
                 arms = row.make(options.orders, 0)
                 rows += table(row.name, arms.losses, arms.seen)
     if options.csv:
-        command = f"python benchmarks/optuna_pruner.py --csv benchmarks/results/optuna_pruner.csv --orders {options.orders}"
+        command = (
+            f"python benchmarks/optuna_pruner.py --csv benchmarks/results/optuna_pruner.csv --orders {options.orders}"
+        )
         write_rows(options.csv, HEAD, rows, command=command)
 
 

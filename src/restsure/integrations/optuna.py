@@ -7,6 +7,7 @@ try:
 except ImportError:
     raise MissingExtra("restsure.integrations.optuna needs optuna: pip install 'restsure[optuna]'") from None
 
+from restsure.integrations.optuna_optimize import Optimization, optimize
 from restsure.integrations.optuna_pruner import HorizonPruner
 
-__all__ = ["HorizonPruner"]
+__all__ = ["HorizonPruner", "Optimization", "optimize"]
