@@ -96,9 +96,8 @@ def optimize(
         raise InvalidParameter(f"budget={budget}: must be at least n_trials={n_trials}, one step for each trial")
     workers = checks.whole("workers", workers, at_least=1)
     sign = -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
-    policy = (
-        HorizonLCB(floor=min(sign, 0.0)) if policy is None else policy
-    )  # of what is maximised 1 is usually the best
+    if policy is None:
+        policy = HorizonLCB(floor=min(sign, 0.0))  # of what is maximised 1 is usually the best
     checks.instance("policy", policy, Policy)
     longest = None if max_steps is None else [checks.whole("max_steps", max_steps, at_least=1)] * n_trials
     game = policy.start(n_trials, budget, max_pulls=longest)
@@ -126,9 +125,7 @@ class _Paused:
         except StopIteration as end:
             self._end(end.value)
         except TrialPruned as error:
-            self._stop(
-                TrialState.PRUNED, f"pruned by its objective ({error})" if str(error) else "pruned by its objective"
-            )
+            self._stop(TrialState.PRUNED, f"pruned by its objective {error}".strip())
         except (KeyboardInterrupt, _NoGenerator):
             raise
         except BaseException as error:  # an objective that calls sys.exit ends itself only
