@@ -436,7 +436,7 @@ def test_trials_that_come_to_their_end_are_complete() -> None:
     assert "failed" not in result.explanation
     alone = optimize(in_order(1), walk([np.ones(5)]), budget=9, n_trials=1)
     assert (alone.pulls, alone.spent, alone.budget) == ({0: 5}, 5, 9)
-    assert "Every trial has come to its end." in alone.explanation
+    assert "Nothing is left to train." in alone.explanation
 
 
 def test_a_known_number_of_steps_is_not_exceeded() -> None:
@@ -522,7 +522,7 @@ def test_an_objective_may_prune_itself() -> None:
     result = optimize(study, objective, budget=60, n_trials=3)
     assert states(study) == [PRUNED, COMPLETE, PRUNED]
     assert (result.best_trial.number, result.failures) == (1, {})
-    assert "trial 0: pruned by its objective too good" in result.explanation
+    assert "trial 0: pruned by its objective: too good" in result.explanation
 
 
 @pytest.mark.parametrize("by_signal", [True, False])

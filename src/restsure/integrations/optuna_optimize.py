@@ -15,11 +15,11 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from restsure import checks
 from restsure.errors import InvalidParameter, NoArmLeft, WrongType
+from restsure.integrations.watching import Finished, Withdrawn, in_words
 from restsure.policies import Game, HorizonLCB, Policy
 from restsure.training.executors import one_line
 from restsure.training.meter import Meter
 from restsure.training.replay import Progress
-from restsure.training.result import with_names
 from restsure.training.session import Callback, Moment
 from restsure.training.signals import Signals
 
@@ -125,7 +125,7 @@ class _Paused:
         except StopIteration as end:
             self._end(end.value)
         except TrialPruned as error:
-            self._stop(TrialState.PRUNED, f"pruned by its objective {error}".strip())
+            self._stop(TrialState.PRUNED, Withdrawn(f"pruned by its objective: {error}".rstrip(": ")))
         except (KeyboardInterrupt, _NoGenerator):
             raise
         except BaseException as error:  # an objective that calls sys.exit ends itself only
@@ -154,7 +154,7 @@ class _Paused:
             value = math.nan
         if math.isfinite(value):
             self.value = value
-            self._stop(TrialState.COMPLETE, f"finished after {self.made} steps")
+            self._stop(TrialState.COMPLETE, Finished(f"finished after {self.made} steps"))
         else:
             self._stop(TrialState.FAIL, f"ended with {returned!r:.100}, not a finite number")
 
@@ -290,14 +290,6 @@ class _Loop:
             failures=failures,
             budget=int(self.game.horizon),
             spent=sum(paused.made for paused in self.paused),
-            explanation=self._explanation(),
+            explanation=in_words(self.game.explain(), self.names, self.game),
             interrupted=self.interrupted,
         )
-
-    def _explanation(self) -> str:
-        """That of the game, in which a trial that has ended is an arm that failed."""
-        text = with_names(self.game.explain(), self.names)
-        for paused in self.paused:
-            if paused.state != TrialState.FAIL and paused.why:
-                text = text.replace(f"failed: {paused.why}", paused.why)
-        return text.replace("Every arm has failed; there is nothing to return.", "Every trial has come to its end.")
