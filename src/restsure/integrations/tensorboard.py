@@ -1,7 +1,9 @@
 """TensorBoard: every candidate is a run of its own, so that their curves lie over each other."""
 
 import os
+import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from restsure.errors import MissingExtra
@@ -10,9 +12,8 @@ from restsure.training.session import Moment
 
 try:
     from tensorboardX import summary
-    from tensorboardX.event_file_writer import EventsWriter
     from tensorboardX.proto.event_pb2 import Event
-    from tensorboardX.record_writer import directory_check
+    from tensorboardX.record_writer import RecordWriter, directory_check
 except ImportError:
     raise MissingExtra(
         "restsure.integrations.tensorboard needs tensorboardX: pip install 'restsure[tensorboard]'"
@@ -34,7 +35,7 @@ class TensorBoardCallback(Watcher):
     def __init__(self, logdir: Path | str):
         super().__init__()
         self.logdir = str(logdir)
-        self._folders, self._files = list[str](), dict[str, EventsWriter]()
+        self._folders, self._files = list[str](), dict[str, RecordWriter]()
         self._flushed, self._decisions = 0.0, 0
 
     def __repr__(self) -> str:
@@ -48,15 +49,15 @@ class TensorBoardCallback(Watcher):
     def write(self, news: News) -> None:
         try:
             self._write(news)
+            if news.end is not None or time.monotonic() - self._flushed > _FLUSH_S:
+                self._flushed = time.monotonic()
+                for file in self._files.values():
+                    file.flush()
         except BaseException:
             self._close()
             raise
         if news.end is not None:
             self._close()
-        elif time.monotonic() - self._flushed > _FLUSH_S:
-            self._flushed = time.monotonic()
-            for file in self._files.values():
-                file.flush()
 
     def _write(self, news: News) -> None:
         for arm, first, losses in news.curves:
@@ -76,12 +77,20 @@ class TensorBoardCallback(Watcher):
 
     def _add(self, folder: str, what: object, step: int, at: float) -> None:
         if folder not in self._files:
-            directory_check(folder)
-            suffix = f".{os.getpid()}.{time.monotonic_ns()}"  # two runs may begin within a second
-            self._files[folder] = EventsWriter(os.path.join(folder, "events"), suffix)
-        self._files[folder].write_event(Event(summary=what, step=step, wall_time=at))
+            self._files[folder] = _new_file(folder, at)
+        self._files[folder].write(Event(summary=what, step=step, wall_time=at).SerializeToString())
 
     def _close(self) -> None:
         files, self._files = self._files, {}
         for file in files.values():
-            file.close()
+            with suppress(OSError):  # it was flushed, or cannot be
+                file.close()
+
+
+def _new_file(folder: str, at: float) -> RecordWriter:
+    """A file of events that no other run writes to; tensorboardX's own writers have a thread and a queue for each."""
+    directory_check(folder)
+    name = f"events.out.tfevents.{int(at)}.{socket.gethostname()}.{os.getpid()}.{time.monotonic_ns()}"
+    file = RecordWriter(os.path.join(folder, name))
+    file.write(Event(wall_time=at, file_version="brain.Event:2").SerializeToString())
+    return file
