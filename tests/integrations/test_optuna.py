@@ -501,6 +501,21 @@ def test_a_trial_that_fails_fails_alone(bad, reason: str, reported: int, workers
     assert f"trial 1: failed: {reason}" in result.explanation
 
 
+def test_a_trial_that_somebody_else_has_ended_fails_alone() -> None:
+    study = in_order(2)
+
+    def objective(trial):
+        for step, loss in enumerate(losses(0.2, 0.1, 100, trial.number)):
+            if (trial.number, step) == (0, 5):
+                study.tell(0, state=FAIL)
+            yield loss
+
+    result = optimize(study, objective, budget=50, n_trials=2)
+    assert states(study) == [FAIL, COMPLETE]
+    assert list(result.failures) == [0]
+    assert result.pulls == {0: 5, 1: 45}
+
+
 def test_all_fail() -> None:
     study = in_order(2)
     with pytest.raises(

@@ -136,10 +136,14 @@ class _Paused:
     def _take(self, value: Any) -> None:
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except Exception:
             self._stop(TrialState.FAIL, f"yielded {type(value).__name__}, not a number")
             return
-        self.trial.report(number, self.made)
+        try:
+            self.trial.report(number, self.made)
+        except RuntimeError as error:  # it was told by somebody else
+            self._stop(TrialState.FAIL, one_line(error))
+            return
         self.made += 1
         if math.isfinite(number):
             self.value = number
@@ -150,7 +154,7 @@ class _Paused:
         """The objective is through: what it returned is its value, or what it yielded last."""
         try:
             value = self.value if returned is None else float(returned)
-        except (TypeError, ValueError):
+        except Exception:
             value = math.nan
         if math.isfinite(value):
             self.value = value
@@ -200,7 +204,7 @@ class _Loop:
                 with signals.held():
                     for _ in range(self.game.n_arms):
                         self.paused.append(_Paused(self.study.ask()))
-                self._play_and_show(workers, callbacks)
+                self._play_and_show(workers, callbacks, signals)
             except KeyboardInterrupt:
                 if not any(paused.made for paused in self.paused):
                     raise
@@ -214,7 +218,7 @@ class _Loop:
     def names(self) -> tuple[str, ...]:
         return tuple(f"trial {paused.trial.number}" for paused in self.paused)
 
-    def _play_and_show(self, workers: int, callbacks: Sequence[Callback]) -> None:
+    def _play_and_show(self, workers: int, callbacks: Sequence[Callback], signals: Signals) -> None:
         names = self.names
         progress = Progress(names, Meter(self.game.horizon, "training steps"), self.game)
 
@@ -223,30 +227,32 @@ class _Loop:
                 watch(Moment(names, self.game, progress.history, over))
 
         try:
-            self._play(progress, workers, lambda: show(False))
+            self._play(progress, workers, signals, lambda: show(False))
         finally:
             show(True)
 
-    def _play(self, progress: Progress, workers: int, show: Callable[[], None]) -> None:
+    def _play(self, progress: Progress, workers: int, signals: Signals, show: Callable[[], None]) -> None:
         """Step by step, in the order in which steps were asked for, so that a trial can end at any of them."""
         under_way = dict[int, Future[None] | None]()
         pool = ThreadPoolExecutor(workers) if workers > 1 else None
         with pool or nullcontext():
             while True:
-                while len(under_way) < workers and (pull := progress.ask(1)) is not None:
-                    step = self.paused[pull.arm].step
-                    under_way[pull.arm] = None if pool is None else pool.submit(step, self.objective)
+                with signals.held():
+                    while len(under_way) < workers and (pull := progress.ask(1)) is not None:
+                        step = self.paused[pull.arm].step
+                        under_way[pull.arm] = None if pool is None else pool.submit(step, self.objective)
                 if not under_way:
                     return
                 arm = next(iter(under_way))
                 paused, future = self.paused[arm], under_way.pop(arm)
                 paused.step(self.objective) if future is None else future.result()
-                more = progress.out[arm].later
-                if paused.state == TrialState.RUNNING:
-                    progress.tell(arm, [self.sign * paused.value], None, 0.0)
-                else:
-                    progress.fail(arm, paused.why, None)
-                if not more or paused.state != TrialState.RUNNING:
+                with signals.held():
+                    more = progress.out[arm].later and paused.state == TrialState.RUNNING
+                    if paused.state == TrialState.RUNNING:
+                        progress.tell(arm, [self.sign * paused.value], None, 0.0)
+                    else:
+                        progress.fail(arm, paused.why, None)
+                if not more:
                     show()
 
     def _tell(self) -> None:
@@ -257,13 +263,13 @@ class _Loop:
             if paused.state == TrialState.RUNNING:
                 through = paused is best or paused.made == self.max_steps
                 paused.state = TrialState.COMPLETE if through else TrialState.PRUNED if begun else TrialState.FAIL
-            if paused.state == TrialState.FAIL:
-                paused.trial.set_user_attr("failure", paused.why or "never begun")
             value = paused.value if paused.state == TrialState.COMPLETE else None
             try:
+                if paused.state == TrialState.FAIL:
+                    paused.trial.set_user_attr("failure", paused.why or "never begun")
                 self.study.tell(paused.trial, value, paused.state, skip_if_finished=True)
             except RuntimeError:
-                # A sampler that has nothing more to try stops the study, which only `study.optimize` allows; it is told.
+                # Told by somebody else; or by now: samplers with nothing more to try stop the study, where that is not allowed.
                 if not self._frozen(paused).state.is_finished():
                     raise
 
