@@ -4,7 +4,7 @@
 
 Small networks on digits, with learning rates from 0.0003 to 0.3. A pruner can only end a trial: one that looks ahead ends those
 that cannot win any more, however they stand now. What is saved is of use if trials can also be resumed: the best one then gets
-most of the steps, and its network is better than any that was trained for 40.
+most of the steps, and its network is better than any that was trained for 30.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from sklearn.neural_network import MLPClassifier
 
 from restsure.integrations.optuna import HorizonPruner, optimize
 
-STEPS, TRIALS = 40, 12
+STEPS, TRIALS = 30, 10
 X, X_NEW, Y, Y_NEW = train_test_split(*load_digits(return_X_y=True), test_size=0.4, random_state=0)
 
 
@@ -55,7 +55,7 @@ def main() -> None:
     print(HorizonPruner(STEPS).explain(study, pruned))
 
     study, networks = new_study(), dict[int, MLPClassifier]()
-    result = optimize(study, lambda trial: train(trial, networks), budget=160, n_trials=TRIALS)
+    result = optimize(study, lambda trial: train(trial, networks), budget=120, n_trials=TRIALS)
     print(f"Paused and resumed, {result}")
     winner = networks[result.best_trial.number]
     print(

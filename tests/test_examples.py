@@ -47,9 +47,9 @@ CLAIMS = {
         r"killed after [2-9]\d steps\nkilled after 1[2-9]\d steps\n.*losses and winner: True"
     ),
     "13_optuna.py": (
-        r"^NopPruner +480 steps, [45]\.\d% wrong.*^HorizonPruner +[23]\d\d steps, [45]\.\d% wrong\n"
+        r"^NopPruner +300 steps, [56]\.\d% wrong.*^HorizonPruner +[12]\d\d steps, [56]\.\d% wrong\n"
         r"Trial \d+ is predicted to end with .* or better is out of its reach\..*"
-        r"^Paused and resumed, trial \d+: value 0\.0[34]\d* after \d+ of 160 steps.*, [34]\.\d% wrong: the network itself"
+        r"^Paused and resumed, trial \d+: value 0\.0[34]\d* after \d+ of 120 steps.*, [34]\.\d% wrong: the network itself"
     ),
     "14_tracking.py": (
         r"^TensorBoard: Bayes, wrong, bayes, linear_averaged, network, perceptron\n"
