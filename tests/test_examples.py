@@ -46,12 +46,12 @@ CLAIMS = {
         r"hangs failed: .* was stopped after .*pull_timeout_s.*crashes failed: .*signal 11 \(SIGSEGV\).*"
         r"killed after [2-9]\d steps\nkilled after 1[2-9]\d steps\n.*losses and winner: True"
     ),
-    "13_optuna.py": (
+    "11_optuna.py": (
         r"^NopPruner +300 steps, [56]\.\d% wrong.*^HorizonPruner +[12]\d\d steps, [56]\.\d% wrong\n"
         r"Trial \d+ is predicted to end with .* or better is out of its reach\..*"
         r"^Paused and resumed, trial \d+: value 0\.0[34]\d* after \d+ of 120 steps.*, [34]\.\d% wrong: the network itself"
     ),
-    "14_tracking.py": (
+    "12_tracking.py": (
         r"^TensorBoard: Bayes, wrong, bayes, linear_averaged, network, perceptron\n"
         r"MLflow: Bayes, wrong: FAILED, 0 steps.*MLflow: linear/averaged: FINISHED, [12]\d\d steps.*"
         r"five classifiers: FINISHED, the winner is linear/averaged"

@@ -37,5 +37,18 @@ def test_import_brings_numpy_and_nothing_optional() -> None:
     code = "import sys, restsure; print(sorted({m.split('.')[0] for m in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "'numpy'" in loaded
-    for heavy in ("matplotlib", "typer", "rich", "scipy", "sklearn", "pandas", "torch"):
+    for heavy in (
+        "matplotlib",
+        "typer",
+        "rich",
+        "scipy",
+        "sklearn",
+        "skops",
+        "pandas",
+        "torch",
+        "optuna",
+        "mlflow",
+        "tensorboardX",
+        "ray",
+    ):
         assert f"'{heavy}'" not in loaded

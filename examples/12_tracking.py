@@ -1,6 +1,6 @@
 """TensorBoard and MLflow: the curves of all candidates, what they are predicted to reach, and why one was chosen.
 
-    python examples/14_tracking.py
+    python examples/12_tracking.py
 
 Both are callbacks of `select`. Here they write into a directory that is deleted in the end; to look at a run while it goes on,
 give them a place and start `tensorboard --logdir DIR` or `mlflow server`, and `MLflowCallback("http://127.0.0.1:5000")`.

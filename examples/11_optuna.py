@@ -1,6 +1,6 @@
 """Optuna: trials pruned by where they are going, and trials that are paused and resumed under one budget.
 
-    python examples/13_optuna.py
+    python examples/11_optuna.py
 
 Small networks on digits, with learning rates from 0.0003 to 0.3. A pruner can only end a trial: one that looks ahead ends those
 that cannot win any more, however they stand now. What is saved is of use if trials can also be resumed: the best one then gets
