@@ -65,9 +65,9 @@ accuracy of the network returned, points of error above the best network trained
 """,
     "optuna_pruner": """## Pruners in Optuna
 
-Trials one after the other, as `study.optimize` runs them: how often the best learner is pruned, how many steps are made, and what
-`should_prune` takes. Crossing: seven quick learners and a slow one that ends best, 30 orders. The defaults of `HorizonPruner` were chosen
-by hand on these crossing curves and the recorded ones, whose rows are therefore in-sample.
+Trials one after the other, as `study.optimize` runs them: how often the best learner is pruned, how many steps are made, and
+what `should_prune` takes. Crossing: seven quick learners and a slow one that ends best, 30 orders. The defaults of
+`HorizonPruner` were chosen by hand on these crossing curves and the recorded ones, whose rows are therefore in-sample.
 """,
     "journal": """## The journal
 

@@ -51,4 +51,4 @@ def test_import_brings_numpy_and_nothing_optional() -> None:
         "tensorboardX",
         "ray",
     ):
-        assert f"'{heavy}'" not in loaded
+        assert f"'{name}'" not in loaded
