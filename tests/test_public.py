@@ -37,18 +37,6 @@ def test_import_brings_numpy_and_nothing_optional() -> None:
     code = "import sys, restsure; print(sorted({m.split('.')[0] for m in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "'numpy'" in loaded
-    for heavy in (
-        "matplotlib",
-        "typer",
-        "rich",
-        "scipy",
-        "sklearn",
-        "skops",
-        "pandas",
-        "torch",
-        "optuna",
-        "mlflow",
-        "tensorboardX",
-        "ray",
-    ):
+    heavy = "matplotlib typer rich scipy sklearn skops pandas torch optuna mlflow tensorboardX ray"
+    for name in heavy.split():
         assert f"'{name}'" not in loaded
