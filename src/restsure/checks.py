@@ -52,7 +52,7 @@ def whole(name: str, value: Any, *, at_least: int | None = None, at_most: int | 
     ...
     restsure.errors.InvalidParameter: n_arms=0: must be at least 1
     """
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+    if type(value) is not int and (isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral)):
         raise WrongType(f"{name}={value!r}: must be a whole number, not {type(value).__name__}")
     number = int(value)
     if at_least is not None and number < at_least:

@@ -18,9 +18,27 @@ Cells: TypeAlias = slice | NDArray[np.intp]
 """Which cells: distinct indices, or a slice (``slice(None)`` for all of them, which is several times faster)."""
 
 
-def cells_of(runs: NDArray[np.intp], n_arms: int) -> NDArray[np.intp]:
-    """All arms of some runs."""
-    return np.asarray((runs[:, None] * n_arms + np.arange(n_arms)).reshape(-1))
+def cells_of(rows: NDArray[np.intp], shape: tuple[int, int]) -> Cells:
+    """All arms of some of ``shape`` = (runs, arms); as a slice where they are all of them."""
+    runs, n_arms = shape
+    if len(rows) == runs:
+        return slice(None)
+    return np.asarray((rows[:, None] * n_arms + np.arange(n_arms)).reshape(-1))
+
+
+def pick(columns: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
+    """The columns of some cells; those of all without a copy."""
+    return columns[..., cells] if isinstance(cells, slice) else columns.take(cells, axis=-1)
+
+
+def place_of(cells: NDArray[np.intp]) -> Cells:
+    """The same cells, to write to; one alone as a slice, which is several times faster."""
+    return slice(int(cells[0]), int(cells[0]) + 1) if len(cells) == 1 else cells
+
+
+def among(cells: Cells, which: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Those of all cells, or of some, that are marked."""
+    return which.nonzero()[0] if isinstance(cells, slice) else cells[which]
 
 
 @dataclass(frozen=True, slots=True)

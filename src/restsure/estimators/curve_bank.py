@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.estimators.base import Cells, cells_of
+from restsure.estimators.base import Cells, among, cells_of
 from restsure.estimators.curve_model import CurveModel, CurveStates, Floats
 from restsure.estimators.roughness import Roughness
 
@@ -68,17 +68,17 @@ class CurveBankStates(CurveStates):
 
     def refresh(self, runs: NDArray[np.intp]) -> NDArray[np.intp]:
         """Posterior of arms with new losses; of all arms of a run when stock of its scale and noise is taken."""
-        cells = cells_of(runs, self.n_arms)
+        cells = cells_of(runs, self.roughness.shape)
         pulls = self.roughness.pulls[cells].reshape(-1, self.n_arms)
         seen = self.seen[cells].reshape(pulls.shape)
-        due = self.roughness.due(runs, seen)
+        due = self.roughness.due(runs, pulls, seen)
         if due.any():
             scale = self.roughness.scale(runs[due])
-            again = cells_of(runs[due], self.n_arms)
+            again = cells_of(runs[due], self.roughness.shape)
             self.noise[again] = self.roughness.noise(runs[due], scale).reshape(-1)
             self.scale[again] = np.repeat(scale, self.n_arms)
         new = (seen < pulls) | (due[:, None] & (pulls > 0))
-        changed = np.asarray(cells[new.reshape(-1)])
+        changed = among(cells, new.reshape(-1))
         if changed.size:
             self._solve(changed)
         return changed

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from restsure import checks
 from restsure.description import Description, settle
-from restsure.estimators.base import Cells, cells_of
+from restsure.estimators.base import Cells, among, cells_of
 from restsure.estimators.moments import Moments
 
 Floats = NDArray[np.float64]
@@ -109,16 +109,16 @@ class PowerLawStates(CurveStates):
         self.moments.update(cells, losses)
 
     def refresh(self, runs: NDArray[np.intp]) -> NDArray[np.intp]:
-        cells = cells_of(runs, self.n_arms)
+        cells = cells_of(runs, (self.runs, self.n_arms))
         pulls = self.moments.pulls[cells]
         new = pulls > self.seen[cells]
         self.seen[cells] = pulls
         if self.known is not None:
-            return np.asarray(cells[new])
+            return among(cells, new)
         self.sigma[cells] = np.repeat(self._pooled(cells), self.n_arms)
-        return np.asarray(cells[np.repeat(new.reshape(-1, self.n_arms).any(axis=1), self.n_arms)])
+        return among(cells, np.repeat(new.reshape(-1, self.n_arms).any(axis=1), self.n_arms))
 
-    def _pooled(self, cells: NDArray[np.intp]) -> Floats:
+    def _pooled(self, cells: Cells) -> Floats:
         """One estimate a run."""
         freedom = np.maximum(self.moments.pulls[cells] - 2, 0).reshape(-1, self.n_arms).sum(axis=1)
         squares = self.moments.squares(cells).reshape(-1, self.n_arms).sum(axis=1)

@@ -1,17 +1,32 @@
 """Learning curves of unknown shape: a level and a trend in log-time, filtered."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.estimators.base import Cells, cells_of
+from restsure.estimators.base import Cells, among, cells_of, pick, place_of
 from restsure.estimators.curve_model import CurveModel, CurveStates, Floats
+from restsure.estimators.kalman import (
+    AT,
+    LEAST,
+    LEVEL,
+    LIKELIHOOD,
+    MOST,
+    P11,
+    P12,
+    P22,
+    S0,
+    STATE,
+    TREND,
+    follow,
+    squared_size,
+)
 from restsure.estimators.misfit import FEWEST, RISES, bends
 from restsure.estimators.roughness import Roughness, flattened
-from restsure.estimators.thinned import ThinnedLosses
+from restsure.estimators.thinned import Ints, ThinnedLosses
 
 
 class Filter(NamedTuple):
@@ -39,10 +54,12 @@ FILTERS = (
 LEVEL_SD, SLOPE = 2.0, 0.1  # prior spread of the level and prior mean of the trend, in units of the scale
 ALOFT = 2.0  # an arm whose mean loss is so many times the scale is far above the others
 STALE = 1.25  # a filter is run again when its noise or scale has moved by more than this factor
-AT_ONCE = 32  # groups of losses that are prepared together
+FEW = 16  # cells that are fed together, however many losses each has: more of them are sorted by that
+AT_ONCE = 2**13  # groups of losses of all cells that are fed together, at the most
 KINSHIP = 8.0  # arms that the prior weights of the filters count for, against the arms of the run
-STATE = LEVEL, TREND, P11, P12, P22, LIKELIHOOD = range(6)  # rows of a filter's state
-OUTLOOK = LEVEL, FALL, P11, TWICE_P12, P22, SIZE, BOTTOM = range(7)  # rows of what a prediction needs
+USED = SCALE, NOISE, HEIGHT = range(3)  # layers of what the filters of an arm were started with
+OUTLOOK = START, SPREAD, SINCE, FALL, DRIFT, LESS, MORE, BOTTOM, WEIGHT, OFFSET, MINUS_RHO = range(11)  # of predictions
+BOTTOMS = np.array([0.0, -np.inf])  # a loss below the floor knows no floor
 
 
 @dataclass(frozen=True)
@@ -64,41 +81,43 @@ class LogTrend(CurveModel):
     """
 
     def numbers_kept(self, pulls: int) -> int:
-        return 16 * len(FILTERS) + 256
+        return 24 * len(FILTERS) + 256
 
     def start(self, runs: int, lengths: Floats) -> "LogTrendStates":
         return LogTrendStates(runs, lengths)
 
 
 class LogTrendStates(CurveStates):
-    """The filters of many arms; states have a row for each of level, trend, ..., a column a cell, and a layer a filter."""
+    """The filters of many arms, and what they predict; arrays have layers, in each a row a filter and a column a cell."""
 
     def __init__(self, runs: int, lengths: Floats, filters: Sequence[Filter] = FILTERS, kinship: float = KINSHIP):
-        n_arms = len(lengths)
-        cells = runs * n_arms
-        self.runs, self.n_arms, self.kinship = runs, n_arms, kinship
-        offset, self.rho, self.prior, self.slope_sd, *noises = (
-            np.array(column) for column in zip(*filters, strict=True)
+        cells, size = runs * len(lengths), (len(filters), runs * len(lengths))
+        self.shape, self.kinship = (runs, len(lengths)), kinship
+        offset, rho, self.prior, slope_sd, level_noise, trend_noise = (
+            np.array(column)[:, None] for column in zip(*filters, strict=True)
         )
-        self.level_noise, self.trend_noise = (noise**2 for noise in noises)
-        self.ahead_noise = self.trend_noise / self.rho**2  # the noise of the trend, where it reaches the level
-        self.s0 = np.tile(np.outer(lengths, offset), (runs, 1))
-        self.roughness, self.losses = Roughness(runs, n_arms), ThinnedLosses(cells)
-        self.noise, self.scale, self.height = np.full((3, cells), np.nan)  # with which a filter was started
-        self.full = np.zeros((len(STATE), cells, len(filters)))  # after all complete groups
-        self.full_at = np.zeros(cells)  # the pull at which a filter stands
-        self.outlook = np.zeros((len(OUTLOOK), cells, len(filters)))  # after the losses of the group at hand too
-        self.at, self.log_at = np.ones((cells, 1)), np.zeros((cells, len(filters)))  # where that is: s, and log(s + s0)
-        self.done = np.zeros(cells, dtype=np.int64)  # complete groups that a filter has seen
-        self.seen = np.zeros(cells, dtype=np.int64)  # losses that ``now`` has seen
-        self.alone = np.zeros((cells, len(filters)))  # posterior weights of the filters, each arm by itself
-        self.weight = np.full((cells, len(filters)), 1 / len(filters))  # and with a prior that all arms of a run share
+        level_noise, trend_noise = level_noise**2, (trend_noise / rho) ** 2
+        self.minus_rho, self.level_noise, self.trend_noise = -rho[None], level_noise[None], trend_noise[None]
+        self.drift, self.curb = level_noise + trend_noise, trend_noise / rho
+        self.slope, self.slope_variance = SLOPE / rho, (slope_sd / rho) ** 2
+        # where v / rho is if the trend v falls: a line, for which rho < 0, has it below 0
+        self.falling = np.where(rho > 0, 0.0, -np.inf), np.where(rho > 0, np.inf, 0.0)
+        self.roughness, self.losses = Roughness(runs, len(lengths)), ThinnedLosses(cells)
+        self.used = np.full((len(USED), cells), np.nan)
+        self.full = np.zeros((len(STATE), *size))  # after all complete groups
+        self.done = np.zeros(cells, dtype=np.int64)  # how many these are
+        self.outlook = np.zeros((len(OUTLOOK), *size))  # after the losses of the group at hand too
+        self.seen = np.zeros(cells, dtype=np.int64)  # how many losses that makes
+        self.at = np.ones(cells)  # the pull from which predictions start
+        self.full[S0] = self.outlook[OFFSET] = np.tile(offset * lengths, runs)
+        self.outlook[MINUS_RHO], self.outlook[WEIGHT] = -rho, 1 / len(filters)
+        self.alone = np.zeros(size)  # posterior weights of the filters, each arm by itself
         self.odd = np.zeros(cells, dtype=np.int8)  # curves that do not follow any filter, and how
         self.line = np.zeros((3, cells))  # and where they could go: level, fall a pull, and after how many
 
     def update(self, cells: Cells, losses: Floats) -> None:
-        which = np.arange(len(self.done)) if isinstance(cells, slice) else cells
-        self.roughness.update(_place(which), losses)
+        which = np.arange(len(self.done))[cells] if isinstance(cells, slice) else cells
+        self.roughness.update(which, losses)
         self.losses.update(which, losses)
 
     def refresh(self, runs: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -107,49 +126,59 @@ class LogTrendStates(CurveStates):
         Only here, at a decision, so that neither the blocks in which losses are told nor a look in between changes anything.
         Stock of scale and noise is taken when the losses of a run have grown by a twentieth, and for an arm's first losses.
         """
-        cells = cells_of(runs, self.n_arms)
+        cells = cells_of(runs, self.shape)
         pulls, seen = self.losses.pulls[cells], self.seen[cells]
         new = seen < pulls
-        due = self.roughness.due(runs, seen)
-        if due.any():
-            new |= self._take_stock(runs[due], due)
-        changed = np.asarray(cells[new])
+        due = self.roughness.due(runs, pulls, seen)
+        if np.count_nonzero(due):
+            new.reshape(-1, self.shape[1])[due] |= self._take_stock(runs[due])
+        changed = among(cells, new)
         if changed.size:
             self._run(changed)
             self._share_weights(changed, runs)
         return changed
 
-    def _take_stock(self, runs: NDArray[np.intp], due: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Back to the prior where scale or noise have moved; returns which of the cells of the runs asked for did."""
-        cells = cells_of(runs, self.n_arms)
+    def _take_stock(self, runs: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Back to the prior where scale or noise have moved: which arms of these runs that are, shape (runs, arms)."""
+        cells = cells_of(runs, self.shape)
         scale = self.roughness.scale(runs)
         self._look_for_misfits(cells)
-        noise = self.roughness.noise(runs, scale).reshape(-1)
-        scale = np.repeat(scale, self.n_arms)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            moved = np.maximum(_ratio(scale, self.scale[cells]), _ratio(noise, self.noise[cells]))
-            height = self.roughness.height[cells]
-            higher = self.roughness.highest[cells] > np.fmin(height, self.height[cells])
-            moved = np.where(higher, np.fmax(moved, _ratio(height, self.height[cells])), moved)
-        stale = ~(moved <= STALE) & (self.losses.pulls[cells] > 0)
-        again, size = cells[stale], scale[stale][:, None]
-        self.scale[again], self.noise[again], self.height[again] = scale[stale], noise[stale], height[stale]
-        self.done[again] = 0
-        self.full[:, again] = 0.0
-        own = np.abs(flattened(self.roughness.mean(again), height[stale]))[:, None]
-        steep = np.where(own > ALOFT * size, own, size)  # who is far above can fall far
-        self.full[LEVEL, again], self.full[TREND, again] = size, SLOPE * size
-        self.full[P11, again], self.full[P22, again] = (LEVEL_SD * size) ** 2, (self.slope_sd * steep) ** 2
-        among = np.zeros((len(due), self.n_arms), dtype=np.bool_)
-        among[due] = stale.reshape(-1, self.n_arms)
-        return among.reshape(-1)
+        now = np.empty((len(USED), len(runs), self.shape[1]))
+        now[SCALE], now[NOISE] = scale[:, None], self.roughness.noise(runs, scale)
+        now[HEIGHT] = self.roughness.height[cells].reshape(now[HEIGHT].shape)
+        new, old = now.reshape(len(USED), -1), pick(self.used, cells)
+        moved = np.maximum(new[:HEIGHT] / old[:HEIGHT], old[:HEIGHT] / new[:HEIGHT])  # NaN where there was none before
+        stale = ~(np.maximum(moved[SCALE], moved[NOISE]) <= STALE)
+        higher = self.roughness.highest[cells] > np.fmin(new[HEIGHT], old[HEIGHT])
+        if np.count_nonzero(higher):
+            with np.errstate(invalid="ignore"):
+                stale |= higher & (np.maximum(new[HEIGHT] / old[HEIGHT], old[HEIGHT] / new[HEIGHT]) > STALE)
+        stale &= self.losses.pulls[cells] > 0
+        if np.count_nonzero(stale):
+            self._start_again(among(cells, stale), new[:, stale])
+        return np.asarray(stale.reshape(-1, self.shape[1]))
 
-    def _look_for_misfits(self, cells: NDArray[np.intp]) -> None:
-        grown = cells[self.losses.pulls[cells] >= np.maximum(FEWEST, self.seen[cells] + 1)]
+    def _start_again(self, cells: NDArray[np.intp], used: Floats) -> None:
+        """The prior, in units of the scale."""
+        scale, _, height = self.used[:, cells] = used
+        own = np.abs(flattened(self.roughness.mean(cells), height))
+        steep = np.where(own > ALOFT * scale, own, scale)  # who is far above can fall far
+        state, square = self.full.take(cells, axis=2), scale * scale
+        state[LEVEL], state[TREND], state[P12] = scale, self.slope * scale, 0.0
+        state[P11], state[P22] = LEVEL_SD**2 * square, self.slope_variance * (steep * steep)
+        state[AT] = np.log(state[S0] + 1)  # that of the first loss: no step before it
+        state[LIKELIHOOD] = 2 * np.log(self.prior)
+        state[LEAST], state[MOST] = 0.02**2 * square, 2**2 * square
+        self.full[:, :, place_of(cells)], self.done[cells] = state, 0
+
+    def _look_for_misfits(self, cells: Cells) -> None:
+        pulls = self.losses.pulls[cells]
+        grown = among(cells, (pulls >= FEWEST) & (pulls > self.seen[cells]))
         if grown.size:
-            found = bends(self.losses, grown, self.noise[grown])
-            rising = (found.kind == RISES) & (self.odd[grown] == RISES)  # where it was going before stays as it was
-            self.line[:, grown] = np.where(rising, self.line[:, grown], (found.level, found.fall, found.at))
+            found = bends(self.losses, grown, self.used[NOISE, grown])
+            if np.count_nonzero(found.kind):
+                rising = (found.kind == RISES) & (self.odd[grown] == RISES)  # where it was going before stays as it was
+                self.line[:, grown] = np.where(rising, self.line[:, grown], (found.level, found.fall, found.at))
             self.odd[grown] = found.kind
 
     def misfits(self) -> NDArray[np.int8]:
@@ -162,89 +191,73 @@ class LogTrendStates(CurveStates):
 
     def _run(self, cells: NDArray[np.intp]) -> None:
         """Feed complete groups that a filter has not seen, then what there is of the next one, on trial."""
-        place = _place(cells)
-        pulls, done = self.losses.pulls[place], self.done[place]
-        complete = self.losses.groups.complete(pulls)
+        pulls, groups = self.losses.pulls[cells], self.losses.groups
+        complete, done = groups.complete(pulls), self.done[cells]
+        state, at, place = self.full.take(cells, axis=2), np.empty(len(cells)), place_of(cells)
         missing = complete - done
-        if missing[0] != missing[-1] or not (missing == missing[0]).all():
-            order = np.argsort(-missing, kind="stable")  # the longest series first: those at work stand in front
-            cells, pulls, done, complete, missing = (part[order] for part in (cells, pulls, done, complete, missing))
-            place = cells
-        state, at = self.full[:, place].copy(), self.full_at[place].copy()
-        for fed in range(0, int(missing[0]), AT_ONCE):
-            work = slice(0, int(np.searchsorted(-missing, -fed, side="left")))
-            self._feed(cells[work], state[:, work], at[work], done[work] + fed, missing[work] - fed)
-        if missing[0]:
-            self.full[:, place], self.full_at[place], self.done[place] = state, at, complete
-        begun = pulls > self.losses.groups.edges[complete]
-        if begun.any():
-            part, part_at = state[:, begun], at[begun]
-            self._feed(cells[begun], part, part_at, complete[begun], np.ones(int(begun.sum()), dtype=np.int64))
-            state[:, begun], at[begun] = part, part_at
-        self.seen[place] = pulls
-        self._look_ahead(place, state, at[:, None])
+        if np.count_nonzero(missing):
+            self._feed_some(cells, state, at, done, missing)
+            self.full[:, :, place], self.done[cells] = state, complete
+        begun = pulls > groups.edges[complete]
+        if np.count_nonzero(begun):
+            self._feed_some(cells, state, at, complete, begun.astype(np.int64))
+        self.seen[cells], self.at[cells] = pulls, at
+        self._look_ahead(place, state)
 
-    def _feed(
-        self, cells: NDArray[np.intp], state: Floats, at: Floats, first: NDArray[np.int64], count: NDArray[np.int64]
-    ) -> None:
-        """Take the filters over up to ``count`` groups of losses from group ``first`` on, in place.
+    def _feed_some(self, cells: NDArray[np.intp], state: Floats, at: Floats, first: Ints, count: Ints) -> None:
+        """Feed the cells that have a count, in batches of those that have about as many groups."""
+        if len(cells) == 1:
+            self._feed(cells, state, at, first, count)
+            return
+        for which in _batches(count):
+            some, some_at = state.take(which, axis=2), at[which]
+            self._feed(cells[which], some, some_at, first[which], count[which])
+            state[:, :, which], at[which] = some, some_at
 
-        Steps of log-time do not depend on the losses, and are computed together.
+    def _feed(self, cells: NDArray[np.intp], state: Floats, at: Floats, first: Ints, count: Ints) -> None:
+        """Take the filters over ``count`` groups of losses from group ``first`` on, in place; ``at``: the pull they get to.
+
+        Cells with fewer groups than others wait at first: steps of no length, to losses that tell nothing.
         """
-        width = min(int(count[0]), AT_ONCE)
-        group = first[:, None] + np.arange(width)
-        if count[-1] < width:
-            group = np.minimum(group, (first + count - 1)[:, None])  # beyond the last of a cell: never used
-        mean, size, middle = self.losses.read(cells[:, None], group)
-        place = _place(cells)
-        height = self.height[place]
-        if (self.roughness.highest[place] > height).any():
-            mean = flattened(mean, height[:, None])
-        s0 = self.s0[place][:, None, :]
-        when = np.log(middle[:, :, None] + s0)
-        start = np.where(first == 0, middle[:, 0], at)  # no step before the first loss
-        step = when - np.log(start[:, None, None] + s0)
-        if width > 1:
-            step[:, 1:] = when[:, 1:] - when[:, :-1]
-        f = np.exp(-self.rho * step)
-        g = (1 - f) / self.rho
-        noise, scale = (self.noise[place, None] / size)[:, :, None], self.scale[place, None]
-        for k in range(width):
-            work = len(cells) if count[-1] > k else int(np.searchsorted(-count, -k, side="left"))
-            part = state[:, :work]
-            self._propagate(part, step[:work, k], f[:work, k], g[:work, k], scale[:work])
-            _observe(part, mean[:work, k, None], noise[:work, k])
-            at[:work] = middle[:work, k]
+        width, waits = int(count[0] if len(count) == 1 else count.max()), None
+        group = first + (count - width) + np.arange(width)[:, None] if width > 1 else first[None]
+        if len(count) > 1 and np.count_nonzero(count < width):
+            waits = (group < first)[:, None]
+            group = np.maximum(group, first)
+        mean, size, middle = self.losses.read(cells, group)
+        _, noise, height = self.used.take(cells, axis=1)
+        when = np.log(middle[:, None] + state[S0])
+        error, variance = np.empty((2, *when.shape))
+        error[:], variance[:] = flattened(mean, height)[:, None], (noise / size)[:, None]
+        if waits is not None:
+            np.copyto(when, state[AT], where=waits)
+            np.copyto(variance, np.inf, where=waits)
+        step = when - (np.concatenate((state[None, AT], when[:-1])) if width > 1 else state[None, AT])
+        follow(state, step, np.exp(self.minus_rho * step), self.level_noise, self.trend_noise, error, variance)
+        terms = np.log(variance) + error * error / variance
+        if waits is not None:
+            np.copyto(terms, 0.0, where=waits)
+        state[LIKELIHOOD] -= terms[0] if width == 1 else np.add.reduce(terms)
+        state[AT], at[:] = when[-1], middle[-1]
 
-    def _propagate(self, state: Floats, step: Floats, f: Floats, g: Floats, scale: Floats) -> None:
-        """One step of log-time, with ``f = exp(-rho du)`` and ``g = (1 - f) / rho``.
+    def _look_ahead(self, cells: Cells, state: Floats) -> None:
+        """What predictions of these cells need, and the posterior weights of their filters, each arm by itself.
 
-        The level drops by the trend, the trend dies out, and both become less certain.
+        With ``h = 1 - exp(-rho du)`` the mean is ``START - FALL h`` and the variance ``SPREAD + DRIFT du - h (LESS - MORE h)``.
         """
-        level, trend, p11, p12, p22, _ = state
-        size = _size(level, scale) * step
-        level -= g * trend
-        trend *= f
-        moved = g * p22
-        p11 += g * (moved - 2 * p12) + self.level_noise * size
-        p12 -= moved
-        p12 *= f
-        p22 *= f * f
-        p22 += self.trend_noise * size
-
-    def _look_ahead(self, cells: Cells, state: Floats, at: Floats) -> None:
-        """What predictions of these cells need, and the posterior weights of their filters, each arm by itself."""
-        self.at[cells], self.log_at[cells] = at, np.log(at + self.s0[cells])
-        odds = np.log(self.prior) + state[LIKELIHOOD]
-        odds = np.exp(odds - odds.max(axis=1, keepdims=True))
-        self.alone[cells] = odds / odds.sum(axis=1, keepdims=True)
-        outlook = np.empty((len(OUTLOOK), *odds.shape))
-        outlook[: len(STATE)] = state
-        np.maximum(state[TREND], 0.0, out=outlook[FALL])
-        outlook[TWICE_P12] *= 2
-        outlook[SIZE] = _size(state[LEVEL], self.scale[cells, None])
-        outlook[BOTTOM] = np.where(state[LEVEL] < 0, -np.inf, 0.0)  # a loss below the floor knows no floor
-        self.outlook[:, cells] = outlook
+        level, _, _, trend, p12, p22, likelihood, _, least, most = state
+        odds = np.exp(0.5 * (likelihood - np.maximum.reduce(likelihood)))
+        self.alone[:, cells] = odds / np.add.reduce(odds)
+        size = squared_size(level, least, most)
+        curb = self.curb * size
+        outlook = np.empty((WEIGHT, *level.shape))
+        outlook[: SINCE + 1] = state[: AT + 1]
+        np.minimum(np.maximum(trend, self.falling[0]), self.falling[1], out=outlook[FALL])
+        np.multiply(self.drift, size, out=outlook[DRIFT])
+        np.add(p12 + p12, curb, out=outlook[LESS])
+        np.subtract(p22, 0.5 * curb, out=outlook[MORE])
+        BOTTOMS.take(level < 0, out=outlook[BOTTOM])
+        self.outlook[:WEIGHT, :, cells] = outlook
 
     def _share_weights(self, cells: NDArray[np.intp], runs: NDArray[np.intp]) -> None:
         """How often a kind of curve is met among the arms of a run is learnt from all of them.
@@ -252,20 +265,20 @@ class LogTrendStates(CurveStates):
         The prior weight of filter j is ``(c w_j + sum_i p_ij) / (c + K)``, with ``p_ij`` the weights of arm i by itself. It
         is looked up when an arm has new losses, so that its weights change only then.
         """
-        shared = self.alone.reshape(self.runs, self.n_arms, -1)[runs].sum(axis=1) / self.prior + self.kinship
+        alone = self.alone.reshape(-1, *self.shape)
+        alone = alone if len(runs) == self.shape[0] else alone.take(runs, axis=1)
+        shared = np.add.reduce(alone, axis=2) / self.prior + self.kinship
         if len(runs) > 1:
-            shared = shared[np.searchsorted(runs, cells // self.n_arms)]
-        place = _place(cells)
-        weight = self.alone[place] * shared
-        self.weight[place] = weight / weight.sum(axis=1, keepdims=True)
+            shared = shared[:, np.searchsorted(runs, cells // self.shape[1])]
+        weight = self.alone.take(cells, axis=1) * shared
+        self.outlook[WEIGHT][:, place_of(cells)] = weight / np.add.reduce(weight)
 
     def predict(self, cells: Cells, pulls: Floats) -> tuple[Floats, Floats]:
-        mean, variance = self._ahead(cells, pulls)
-        weight, seen = self.weight[cells], self.seen[cells]
-        mixed = (weight * mean).sum(axis=1)
-        apart = mean - mixed[:, None]
-        sd = np.sqrt((weight * (variance + apart * apart)).sum(axis=1))
-        if seen.all():
+        mean, variance, weight = self._ahead(cells, pulls)
+        seen, mixed = self.seen[cells], np.add.reduce(weight * mean)
+        apart = mean - mixed
+        sd = np.sqrt(np.add.reduce(weight * (variance + apart * apart)))
+        if np.count_nonzero(seen) == len(seen):
             return mixed, sd
         untold = self.roughness.mean(cells)  # before the first decision: no filter has run
         return np.where(seen > 0, mixed, untold), np.where(seen > 0, sd, np.inf)
@@ -275,51 +288,31 @@ class LogTrendStates(CurveStates):
 
         That is at most the spread around a fixed point, and a square is largest at one of the ends.
         """
-        mean, variance = self._ahead(cells, far)
-        mean_before, _ = self._ahead(cells, near)
-        weight = self.weight[cells]
-        lowest = (weight * mean).sum(axis=1)
-        apart = np.maximum((mean - lowest[:, None]) ** 2, (mean_before - lowest[:, None]) ** 2)
-        return lowest, np.sqrt((weight * (variance + apart)).sum(axis=1))
+        mean, variance, weight = self._ahead(cells, far)
+        mean_before, _, _ = self._ahead(cells, near)
+        lowest = np.add.reduce(weight * mean)
+        apart = np.maximum((mean - lowest) ** 2, (mean_before - lowest) ** 2)
+        return lowest, np.sqrt(np.add.reduce(weight * (variance + apart)))
 
     def variance_of_a_loss(self, cell: int) -> float:
-        return float(self.noise[cell])
+        return float(self.used[NOISE, cell])
 
-    def _ahead(self, cells: Cells, pulls: Floats) -> tuple[Floats, Floats]:
-        """Each filter's mean and variance at ``pulls``; ``D - 2g + (1 - f^2) / (2 rho)`` is ``D - g (3 - f) / 2``."""
-        level, fall, p11, twice_p12, p22, size, bottom = self.outlook[:, cells]
-        time = np.log(np.maximum(pulls[:, None], self.at[cells]) + self.s0[cells]) - self.log_at[cells]
-        f = np.exp(-self.rho * time)
-        g = (1 - f) / self.rho
-        mean = np.maximum(level - fall * g, bottom)
-        drift = (self.level_noise + self.ahead_noise) * time - self.ahead_noise * (g * (1.5 - 0.5 * f))
-        return mean, p11 + g * (g * p22 - twice_p12) + size * drift
+    def _ahead(self, cells: Cells, pulls: Floats) -> tuple[Floats, Floats, Floats]:
+        """Each filter's mean and variance at ``pulls``, and its weight."""
+        start, spread, since, fall, drift, less, more, bottom, weight, s0, minus_rho = pick(self.outlook, cells)
+        time = np.log(np.maximum(pulls, self.at[cells]) + s0) - since
+        h = 1 - np.exp(minus_rho * time)
+        return np.maximum(start - fall * h, bottom), spread + drift * time - h * (less - more * h), weight
 
 
-def _size(level: Floats, scale: Floats) -> Floats:
-    """What process noise is a share of, squared: the level, within reason."""
-    return np.asarray(np.fmin(np.fmax(np.abs(level), 0.02 * scale), 2 * scale) ** 2)
-
-
-def _place(cells: NDArray[np.intp]) -> Cells:
-    """The same cells; one alone as a slice, which numpy reads and writes without a copy."""
-    return slice(int(cells[0]), int(cells[0]) + 1) if len(cells) == 1 else cells
-
-
-def _ratio(new: Floats, old: Floats) -> Floats:
-    """How far apart two positive numbers are, as a factor of at least one; NaN where there was none before."""
-    return np.maximum(new / old, old / new)
-
-
-def _observe(state: Floats, loss: Floats, noise: Floats) -> None:
-    """The scalar Kalman step, and the log-likelihood of its innovation."""
-    level, trend, p11, p12, p22, likelihood = state
-    total = p11 + noise
-    surprise = loss - level
-    gain, trend_gain = p11 / total, p12 / total
-    level += gain * surprise
-    trend += trend_gain * surprise
-    p22 -= trend_gain * p12
-    p12 *= 1 - gain
-    p11 *= 1 - gain
-    likelihood -= 0.5 * (np.log(2 * np.pi * total) + surprise * surprise / total)
+def _batches(count: Ints) -> Iterator[NDArray[np.intp]]:
+    """Positions of cells to feed together: of few all that have a count, of many those that have about as many groups."""
+    some = count.nonzero()[0]
+    if len(some) <= FEW:
+        yield some
+        return
+    length = np.frexp(count[some] - 0.5)[1]
+    for each in np.unique(length).tolist():
+        alike = some[length == each]
+        size = max(1, AT_ONCE >> each)
+        yield from (alike[k : k + size] for k in range(0, len(alike), size))

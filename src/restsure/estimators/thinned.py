@@ -1,7 +1,5 @@
 """The losses of many arms, thinned: singly at first, later as means of groups that grow with the number of pulls."""
 
-from bisect import bisect_right
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,23 +18,22 @@ class Groups:
     """
 
     def __init__(self) -> None:
-        self.edges = np.arange(2 * SHARE + 1)
+        self.edges = np.arange(2.0 * SHARE + 1)  # as floats, which is what they are reckoned with
         self.of_loss = np.arange(2 * SHARE)  # the group of each loss, from 0
 
     def reach(self, losses: int) -> None:
         """Extend the tables to so many losses at least."""
-        if losses <= len(self.of_loss):
+        if losses < len(self.of_loss):
             return
-        edges = self.edges.tolist()
+        edges = self.edges.astype(np.int64).tolist()
         while edges[-1] < 2 * losses:
             edges.append(edges[-1] + edges[-1] // SHARE)
-        self.edges = np.array(edges)
-        self.of_loss = np.repeat(np.arange(len(edges) - 1), np.diff(self.edges))
+        self.edges = np.array(edges, dtype=np.float64)
+        self.of_loss = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
 
     def complete(self, losses: Ints) -> Ints:
-        """How many groups are full after so many losses."""
-        found: Ints = np.searchsorted(self.edges, losses, side="right") - 1
-        return found
+        """How many groups are full after so many losses: those before the group of the next one."""
+        return self.of_loss[losses]
 
 
 class ThinnedLosses:
@@ -50,10 +47,9 @@ class ThinnedLosses:
     def update(self, cells: NDArray[np.intp], losses: Floats) -> None:
         """The next losses of each cell: shape (number of cells, block)."""
         block, n = losses.shape[1], self.pulls[cells]
-        most = int(n.max()) + block
+        most = int(n[0] if len(n) == 1 else n.max()) + block
         self.groups.reach(most)
-        width = bisect_right(self.groups.edges, most - 1)
-        while width > self.sums.shape[1]:
+        while self.groups.of_loss[most - 1] >= self.sums.shape[1]:
             self.sums = np.concatenate((self.sums, np.zeros_like(self.sums)), axis=1)
         if block == 1:
             self.sums[cells, self.groups.of_loss[n]] += losses[:, 0]
@@ -65,5 +61,5 @@ class ThinnedLosses:
     def read(self, cells: NDArray[np.intp], group: Ints) -> tuple[Floats, Floats, Floats]:
         """Of groups of some cells: the mean of the losses so far, how many there are, and their middle pull."""
         first = self.groups.edges[group]
-        size = np.minimum(self.groups.edges[group + 1], self.pulls[cells]) - first
-        return self.sums[cells, group] / size, size.astype(np.float64), first + (size + 1) / 2
+        size = np.minimum(self.groups.edges[1:][group], self.pulls[cells].astype(np.float64)) - first
+        return self.sums[cells, group] / size, size, first + (size + 1) / 2

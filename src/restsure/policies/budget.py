@@ -54,6 +54,7 @@ class Budget:
     def __post_init__(self) -> None:
         # whether every pull costs one, and no arm has an end
         self.plain = bool((self.costs == 1).all() and np.isinf(self.max_pulls).all())
+        self.nothing = np.zeros(len(self.costs))
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -65,16 +66,16 @@ class Budget:
         """The most pulls each arm could get if no other were pulled."""
         return np.minimum(self.total / self.costs, self.max_pulls)
 
-    def spent(self, pulls: NDArray[np.int64]) -> Floats:
+    def spent(self, pulls: NDArray[Any]) -> Floats:
         """What these pulls of all arms (on the last axis) have cost."""
-        return np.asarray(pulls.sum(axis=-1) * 1.0 if self.plain else pulls @ self.costs)
+        return np.asarray(np.add.reduce(pulls, axis=-1, dtype=np.float64) if self.plain else pulls @ self.costs)
 
-    def room(self, pulls: NDArray[np.int64]) -> Floats:
+    def room(self, pulls: NDArray[Any]) -> Floats:
         """Pulls that each arm could still get if no other were pulled, not rounded: its reach less what it has had."""
         left = (self.total - self.spent(pulls))[..., None]
         if self.plain:
-            return left + np.zeros(pulls.shape[-1])
-        return np.maximum(np.minimum(left / self.costs, self.max_pulls - pulls), 0.0)
+            return np.asarray(left + self.nothing)
+        return np.asarray(np.maximum(np.minimum(left / self.costs, self.max_pulls - pulls), 0.0))
 
 
 class MeasuredBudget(Budget):
@@ -100,7 +101,7 @@ class MeasuredBudget(Budget):
     def known(self) -> NDArray[np.bool_]:
         return self.told > 0
 
-    def spent(self, pulls: NDArray[np.int64]) -> Floats:
+    def spent(self, pulls: NDArray[Any]) -> Floats:
         return np.asarray(self.paid + (pulls - self.told) @ self.costs)
 
 

@@ -15,6 +15,8 @@ from restsure.errors import InvalidLoss, InvalidParameter, NoArmLeft, OutOfTurn
 from restsure.policies.play import Play
 from restsure.problem import Decision, Pull, Recommendation
 
+_ONLY = np.array([0])  # the run of a play that is a live game
+
 
 class Game:
     """A live game of one policy; ``policy.start(n_arms, horizon)`` opens it.
@@ -112,7 +114,7 @@ class Game:
         self._advance()
         if workers is None and not self._queue and self._out:
             raise OutOfTurn(f"ask(): the pulls of arms {sorted(self._out)} must be told first")
-        pulls = list[Pull]()
+        pulls: list[Pull] = []
         while len(pulls) < wide and (self._queue or (workers is not None and self._plan_beside())):
             arm, times = self._queue[0]
             now = times if max_times is None else min(times, self._number("max_times", max_times, arm))
@@ -269,13 +271,16 @@ class Game:
         self._take_in()
         play = self._play
         if not play.done[0]:
-            play.decide(np.array([0]))
-            play.wanted += play.all_want
-            play.all_want = 0
-            new = play.wanted[0].copy()
-            for arm, (now, later) in self._out.items():
-                new[arm] -= now + later
-            arms = np.flatnonzero(new)
+            play.decide(_ONLY)
+            if play.all_want:
+                play.wanted += play.all_want
+                play.all_want = 0
+            new = play.wanted[0]
+            if self._out:
+                new = new.copy()
+                for arm, (now, later) in self._out.items():
+                    new[arm] -= now + later
+            arms = new.nonzero()[0]
             self._queue.extend(zip(arms.tolist(), new[arms].tolist(), strict=True))
 
 
@@ -288,7 +293,7 @@ def _checked_losses(losses: Any, times: int, arm: int) -> NDArray[np.float64]:
     if len(values) != times:
         raise InvalidLoss(f"losses: must be {times} numbers for arm {arm}, but there are {len(values)}")
     for value in values:
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        if type(value) is not float and (isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real)):
             raise InvalidLoss(f"losses: must be numbers, but {value!r} of arm {arm} is {type(value).__name__}")
         try:
             finite = math.isfinite(value)

@@ -71,10 +71,12 @@ class HorizonLCBPlay(PeerPlay):
         if self.early is not None:
             self.early.append((cells, losses))
         played = self.policy.played(losses)
-        rows = np.arange(self.runs * self.n_arms)[cells] // self.n_arms
-        np.maximum.at(self.highest, rows, played.max(axis=1))
-        if (lowest := played.min(axis=1)).min() < 0:
-            self.below[rows[lowest < 0]] = True
+        if isinstance(cells, slice):
+            cells = np.arange(self.runs * self.n_arms)[cells]
+        rows = cells // self.n_arms
+        np.maximum.at(self.highest, rows, played[:, 0] if played.shape[1] == 1 else played.max(axis=1))
+        if np.count_nonzero(played < 0):
+            self.below[rows[played.min(axis=1) < 0]] = True
         self.curves.update(cells, played)
 
     def estimate(self, rows: Rows) -> tuple[Floats, Floats]:
@@ -87,7 +89,7 @@ class HorizonLCBPlay(PeerPlay):
         return np.asarray(self.policy.told(np.where(self.below[rows, None], played, np.maximum(played, 0.0))))
 
     def decide(self, rows: Rows) -> None:
-        anyone_failed = self.failed.any()
+        anyone_failed = np.count_nonzero(self.failed)
         if anyone_failed:
             rows = rows[~self.failed[rows].all(axis=1)]
         if self.early is not None and (self.budget.known | self.failed[0]).all():
@@ -96,13 +98,14 @@ class HorizonLCBPlay(PeerPlay):
         self._note_misfits()
         if self.n_arms > MANY:
             self.stored.reshape(-1)[changed] = -np.inf
-        out = self.wanted[rows]
-        given = self.pulls[rows] + out
+        out, given = self.wanted.take(rows, axis=0), self.pulls.take(rows, axis=0).astype(np.float64)
+        if np.count_nonzero(out):
+            given += out
         room = self.budget.room(given)
         if anyone_failed:
             room = np.where(self.failed[rows], 0.0, room)
         fits = room >= 1 - SLACK
-        if not fits.all():
+        if np.count_nonzero(fits) < fits.size:
             some = fits.any(axis=1)
             ended = rows[~some & ~out.any(axis=1)]
             if ended.size:
@@ -111,13 +114,13 @@ class HorizonLCBPlay(PeerPlay):
         if self.starting:
             cold = (given < self.first) & fits
             some = cold.any(axis=1)
-            self._start(rows[some], np.where(cold, self.first - given, 0)[some], given[some])
+            self._start(rows[some], np.where(cold, self.first - given, 0)[some].astype(np.int64), given[some])
             rows, out, given, room, fits = _keep(~some, rows, out, given, room, fits)
             self.starting = bool((self.pulls < self.first).any())
         if rows.size:
             self._pull_lowest(rows, out, given, room, fits)
 
-    def _start(self, rows: Rows, missing: NDArray[np.int64], given: NDArray[np.int64]) -> None:
+    def _start(self, rows: Rows, missing: NDArray[np.int64], given: Floats) -> None:
         """The pulls that the curve needs, arm by arm as far as the budget goes; one by one while costs are unknown."""
         if self.early is not None:
             missing = _one_pull_of_one(missing)
@@ -127,27 +130,26 @@ class HorizonLCBPlay(PeerPlay):
         self.wanted[rows] += np.clip(whole_pulls((left[:, None] - before) / self.budget.costs), 0, missing)
 
     def _pull_lowest(
-        self, rows: Rows, out: NDArray[np.int64], given: NDArray[np.int64], room: Floats, fits: NDArray[np.bool_]
+        self, rows: Rows, out: NDArray[np.int64], given: Floats, room: Floats, fits: NDArray[np.bool_]
     ) -> None:
         """A block for the free arm with the lowest index in each run, if it is worth it beside the pulls that are out."""
-        free = fits & (out == 0)
+        beside = np.count_nonzero(out)
+        free = fits & (out == 0) if beside else fits
         if self.n_arms > MANY:
             arms, lowest = self._scan_lazily(rows, given, room, free)
         else:
-            index = np.where(free, self.index(rows, given, room)[0], np.inf)
-            arms = index.argmin(axis=1)
-            lowest = index[np.arange(len(rows)), arms]
-        worth = lowest < np.inf
-        if out.any():
-            worth &= lowest < self._expected_of_those_out(rows, out, given, room)
-        line = np.flatnonzero(worth)
-        arms = arms[line]
-        block = -(-given[line, arms] // BLOCK)
-        self.wanted[rows[line], arms] = np.minimum(block, whole_pulls(room[line, arms]))
+            index = self.index(rows, given, room)[0]
+            if np.count_nonzero(free) < free.size:
+                index = np.where(free, index, np.inf)
+            arms, lowest = index.argmin(axis=1), np.minimum.reduce(index, axis=1)
+        if beside:  # without that, every run has a free arm
+            worth = lowest < self._expected_of_those_out(rows, out, given, room)
+            rows, arms, given, room = _keep(worth, rows, arms, given, room)
+        chosen = np.arange(len(rows)) * self.n_arms + arms if len(rows) > 1 else arms
+        block = np.ceil(given.take(chosen) / BLOCK)
+        self.wanted[rows, arms] = np.minimum(block, whole_pulls(room.take(chosen)))
 
-    def _expected_of_those_out(
-        self, rows: Rows, out: NDArray[np.int64], given: NDArray[np.int64], room: Floats
-    ) -> Floats:
+    def _expected_of_those_out(self, rows: Rows, out: NDArray[np.int64], given: Floats, room: Floats) -> Floats:
         """The lowest loss that an arm in training is predicted to end with; infinite where none is."""
         line, arms = np.nonzero(out)
         reach = self.reach(given, room)[line, arms]
@@ -155,11 +157,11 @@ class HorizonLCBPlay(PeerPlay):
         np.minimum.at(lowest, line, self.curves.predict(rows[line] * self.n_arms + arms, reach)[0])
         return lowest
 
-    def index(self, rows: Rows, given: NDArray[np.int64], room: Floats) -> tuple[Floats, Floats]:
+    def index(self, rows: Rows, given: Floats, room: Floats) -> tuple[Floats, Floats]:
         """``I_i`` and ``M_i`` of all arms of some runs."""
-        mean, sd = self.curves.predict(self.cells_of(rows), self.reach(given, room).reshape(-1))
-        mean, sd = mean.reshape(given.shape), sd.reshape(given.shape)
         cells, reach = self.cells_of(rows), self.reach(given, room)
+        mean, sd = self.curves.predict(cells, reach.reshape(-1))
+        mean, sd = mean.reshape(given.shape), sd.reshape(given.shape)
         return self._optimistic(rows[:, None], mean, sd, self.width(room, given), given, cells, reach), mean
 
     def _optimistic(
@@ -168,7 +170,7 @@ class HorizonLCBPlay(PeerPlay):
         mean: Floats,
         sd: Floats,
         width: Floats | float,
-        given: NDArray[np.int64],
+        given: Floats,
         cells: Cells,
         reach: Floats,
     ) -> Floats:
@@ -178,20 +180,20 @@ class HorizonLCBPlay(PeerPlay):
         that could be furthest below. An arm of unknown spread comes before all others.
         """
         known = sd < np.inf
-        index = np.asarray(mean - width * np.where(known, sd, 0.0))
+        all_known = np.count_nonzero(known) == known.size
+        index = np.asarray(mean - width * (sd if all_known else np.where(known, sd, 0.0)))
         if self.odd:
             index = np.minimum(index, self.curves.hope(cells, reach.reshape(-1)).reshape(index.shape))
-        at_floor = (index <= 0) & ~self.below[rows]
-        if at_floor.any():
+        if np.count_nonzero(low := index <= 0) and np.count_nonzero(at_floor := low & ~self.below[rows]):
             deep = np.minimum(index, 0.0) / self.highest[rows]
             index = np.where(at_floor, given - AT_FLOOR + 1 / (1 - deep), index)
-        return index if known.all() else np.where(known, index, -1e300 / (1 + given))
+        return index if all_known else np.where(known, index, -1e300 / (1 + given))
 
     def _note_misfits(self) -> None:
         kinds = self.curves.misfits()
         if kinds is None:
             return
-        self.odd = bool(kinds.any())
+        self.odd = bool(np.count_nonzero(kinds))
         if self.log is not None and self.odd:
             for arm in np.flatnonzero(kinds).tolist():
                 how = MISFIT[int(kinds[arm])]
@@ -200,19 +202,19 @@ class HorizonLCBPlay(PeerPlay):
                     self.log.append(Decision(self.spent()[0].item(), rule, arm))
                     self.misfits[arm] = how
 
-    def reach(self, given: NDArray[np.int64], room: Floats) -> Floats:
+    def reach(self, given: Floats, room: Floats) -> Floats:
         """``m_i``: what an arm can expect to have in the end if it is the one."""
         return np.maximum(given + self.share * room, 1.0)
 
-    def width(self, room: Floats, given: NDArray[np.int64]) -> Floats | float:
+    def width(self, room: Floats, given: Floats) -> Floats | float:
         """What the spread is multiplied with; a certified radius is wide enough as it is."""
         if self.policy.certified:
             return self.policy.patience
-        share = room / (self.n_arms * np.maximum(given, 1))
+        share = room / (self.n_arms * np.maximum(given, 1.0))
         return np.asarray(self.policy.patience * np.sqrt(2 * np.log1p(share)))
 
     def _scan_lazily(
-        self, rows: Rows, given: NDArray[np.int64], room: Floats, free: NDArray[np.bool_]
+        self, rows: Rows, given: Floats, room: Floats, free: NDArray[np.bool_]
     ) -> tuple[NDArray[np.intp], Floats]:
         """The same as a scan of all arms, for few of them.
 
@@ -235,9 +237,7 @@ class HorizonLCBPlay(PeerPlay):
                     lowest[k], arms[k] = index[best], batch[best]
         return arms, lowest
 
-    def _refresh_some(
-        self, row: int, arms: NDArray[np.intp], given: NDArray[np.int64], room: Floats, shrinks: float
-    ) -> Floats:
+    def _refresh_some(self, row: int, arms: NDArray[np.intp], given: Floats, room: Floats, shrinks: float) -> Floats:
         """The index of some arms, and what is a lower bound of it while their room does not shrink below ``shrinks``."""
         cells, width = row * self.n_arms + arms, self.width(room, given)
         far, near = self.reach(given, room), self.reach(given, shrinks * room)
