@@ -42,6 +42,7 @@ class PartialFitLearner(BatchLearner):
         super().__init__(model, clone(model), judge)
         self.steps = _steps(self.model)
         self.labels = judge.labels if self.classifies() else None
+        self.known = {*judge.labels.tolist()}
 
     def classifies(self) -> bool:
         from sklearn.base import is_classifier
@@ -49,8 +50,10 @@ class PartialFitLearner(BatchLearner):
         return bool(is_classifier(self.model))
 
     def learn(self, x: Any, y: Any) -> None:
-        if self.labels is not None and (unseen := np.setdiff1d(y, self.labels)).size:
-            raise InvalidParameter(f"class {unseen[0]!r} was not among the first: tell select all of them by classes=")
+        if self.labels is not None and (unseen := {*y.tolist()} - self.known):
+            raise InvalidParameter(
+                f"class {min(unseen)!r} was not among the first: tell select all of them by classes="
+            )
         for step in self.steps[:-1]:
             if step is None or step == "passthrough":
                 continue

@@ -22,7 +22,7 @@ class Loss:
 
     def __call__(self, y_true: Any, predicted: Any, classes: Any = None) -> float:
         value = self.function(y_true, predicted, classes) if self.probabilities else self.function(y_true, predicted)
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        if type(value) is not float and (isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real)):
             raise InvalidLoss(f"loss {self.name}: must be a number, but is {type(value).__name__}")
         if not math.isfinite(value):
             raise InvalidLoss(f"loss {self.name}: must be finite, but is {value}")
@@ -31,7 +31,8 @@ class Loss:
 
 def zero_one(y_true: Any, y_pred: Any) -> float:
     """The share of wrong predictions."""
-    return float(np.mean(np.asarray(y_true) != np.asarray(y_pred)))
+    wrong = np.asarray(y_true) != np.asarray(y_pred)
+    return np.count_nonzero(wrong) / wrong.size
 
 
 def balanced(y_true: Any, y_pred: Any) -> float:
