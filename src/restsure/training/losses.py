@@ -32,7 +32,7 @@ class Loss:
 def zero_one(y_true: Any, y_pred: Any) -> float:
     """The share of wrong predictions."""
     wrong = np.asarray(y_true) != np.asarray(y_pred)
-    return int(np.count_nonzero(wrong)) / wrong.size
+    return float(np.count_nonzero(wrong) / wrong.size)
 
 
 def balanced(y_true: Any, y_pred: Any) -> float:
