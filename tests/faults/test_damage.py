@@ -34,7 +34,7 @@ def crashed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             raise Killed
 
     with pytest.raises(Killed):
-        train("sklearn", folder / "run", callbacks=[kill])
+        train("sklearn", folder / "run", share=1.0, callbacks=[kill])
     left = folder / "left"
     assert (left / f"{JOURNAL}-wal").stat().st_size > 100_000
     assert (left / "checkpoints").is_dir()

@@ -53,7 +53,7 @@ class MeanLearner(BatchLearner):
     """Predicts the mean so far; as light as a learner from batches can be."""
 
     def __init__(self, judge: Judge):
-        super().__init__({"sum": 0.0}, judge)
+        super().__init__(None, {"sum": 0.0}, judge)
 
     def classifies(self) -> bool:
         return False
