@@ -26,7 +26,7 @@ from restsure.integrations.torch import TorchLearner
 from restsure.training.adapters import Judge, Learner, LoopLearner, as_learner
 from restsure.training.executors import InProcess, ProcessExecutor
 from restsure.training.executors.parcel import Depot
-from restsure.training.losses import LOSSES
+from restsure.training.losses import LOSSES, Loss
 from restsure.training.meter import Meter
 from restsure.training.stream import ArrayStream, BatchStream
 from tests.training import learners
@@ -337,7 +337,9 @@ def local_class() -> object:
             "data and loss cannot be sent .*; give arrays or a sequence of batches, .*, or train in this process",
         ),
         (
-            as_learner("b", GaussianNB(), Judge(ArrayStream(X, Y, batch_size=5, seed=0), LOSSES["log"], lambda: 0)),
+            as_learner(
+                "b", GaussianNB(), Judge(ArrayStream(X, Y, batch_size=5, seed=0), Loss("x", lambda a, b: 0.0), Y)
+            ),
             "data and loss cannot be sent",
         ),
     ],
