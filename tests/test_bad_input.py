@@ -167,7 +167,7 @@ BAD_LOSSES = [
     ([np.True_], "must be numbers"),
     ([0.1j], "must be numbers"),
     ([[0.1]], "must be numbers"),
-    (np.array([[0.1]]), "must be numbers"),
+    (np.array([[0.1]]), "must be a sequence of 1 numbers"),
     ("0", "losses='0': must be a sequence"),
     (b"0", "must be a sequence"),
     (0.1, "losses=0.1: must be a sequence of 1 numbers for arm 0"),
@@ -213,7 +213,16 @@ def test_no_pull_beyond_the_budget() -> None:
 
 
 def test_ask_with_nonsense(game) -> None:
-    for options in (dict(workers=0), dict(workers="2"), dict(workers=True), dict(max_times=0), dict(max_times=1.5)):
+    for options in (
+        dict(workers=0),
+        dict(workers="2"),
+        dict(workers=True),
+        dict(max_times=0),
+        dict(max_times=1.5),
+        dict(max_times=[0, 0]),
+        dict(max_times=[1]),
+        dict(max_times="ab"),
+    ):
         with pytest.raises(rs.InvalidParameter, match="workers=|max_times="):
             game.ask(**options)
     assert game.ask() == rs.Pull(1, 1)

@@ -212,6 +212,22 @@ def test_a_run_in_the_middle_of_a_long_block_is_recorded_piece_by_piece(
     assert all(len(record.body["losses"]) <= 2 for record in rs.read_run(tmp_path).records if record.kind == "block")
 
 
+def test_a_run_that_is_stopped_right_after_it_was_resumed_gives_back_a_trained_model(tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        train("sklearn", tmp_path, callbacks=[stop_at(100)])
+    before = rs.read_run(tmp_path).progress
+
+    def interrupt(moment: Any) -> None:
+        if not moment.over:
+            raise KeyboardInterrupt
+
+    result = train("sklearn", tmp_path, callbacks=[interrupt])
+    assert result.interrupted
+    assert sum(result.pulls.values()) > sum(before.game.pulls)
+    assert result.model.predict(blobs()[0]).shape == (480,)
+    assert np.mean(result.model.predict(blobs()[0]) != blobs()[1]) < 0.6
+
+
 def test_bad_arguments(tmp_path: Path) -> None:
     for options, complaint in (
         (dict(retries=-1), "retries=-1: must be at least 0"),

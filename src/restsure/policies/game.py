@@ -106,15 +106,17 @@ class Game:
         a pull until those that are out have been told (``game.over`` tells that from the end). ``max_times`` (for each
         arm, or alike) cuts a long block into pieces, for a record or a progress bar in between; it changes no decision.
         """
-        most = None if max_times is None else self._numbers("max_times", max_times)
+        if max_times is not None and not isinstance(max_times, Sequence):
+            max_times = checks.whole("max_times", max_times, at_least=1)
         wide = 1 if workers is None else checks.whole("workers", workers, at_least=1)
         self._advance()
         if workers is None and not self._queue and self._out:
             raise OutOfTurn(f"ask(): the pulls of arms {sorted(self._out)} must be told first")
         pulls = list[Pull]()
         while len(pulls) < wide and (self._queue or (workers is not None and self._plan_beside())):
-            arm, times = self._queue.popleft()
-            now = times if most is None else min(times, most[arm])
+            arm, times = self._queue[0]
+            now = times if max_times is None else min(times, self._number("max_times", max_times, arm))
+            self._queue.popleft()
             self._out[arm] = now, times - now
             pulls.append(Pull(arm, now, times - now))
         if workers is None:
@@ -191,7 +193,9 @@ class Game:
 
         ``pulls``: one number for all arms, or one for each.
         """
-        each = self._numbers("pulls", pulls)
+        if not isinstance(pulls, Sequence):
+            pulls = checks.whole("pulls", pulls, at_least=1)
+        each = [self._number("pulls", pulls, arm) for arm in range(self.n_arms)]
         self._advance()
         self._take_in()
         return self._play.outlook(0, each)
@@ -220,13 +224,13 @@ class Game:
         else:
             self._paid.append((arm, times, checks.real("cost", cost, at_least=0)))
 
-    def _numbers(self, name: str, value: Any) -> list[int]:
-        """A whole number for each arm, or one for all."""
-        if not isinstance(value, Sequence) or isinstance(value, str):
-            return [checks.whole(name, value, at_least=1)] * self.n_arms
+    def _number(self, name: str, value: int | Sequence[int], arm: int) -> int:
+        """The whole number for an arm, of one for each or one for all."""
+        if not isinstance(value, Sequence):
+            return value
         if len(value) != self.n_arms:
             raise InvalidParameter(f"{name}={value!r}: must be {self.n_arms} numbers, one for each arm")
-        return [checks.whole(name, number, at_least=1) for number in value]
+        return checks.whole(name, value[arm], at_least=1)
 
     def _known(self, arm: Any) -> int:
         return checks.whole("arm", arm, at_least=0, at_most=self.n_arms - 1)

@@ -1,18 +1,17 @@
 """What can be trained: scikit-learn estimators, river models, training loops, and anything with a method ``train``."""
 
 import inspect
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from restsure.errors import InvalidLoss, InvalidParameter, WrongType
-from restsure.training.losses import LOSSES, Loss
-from restsure.training.stream import Batch, Stream, take
+from restsure.training.batch_learner import BatchLearner, Judge
+
+__all__ = ["BatchLearner", "Judge", "Learner", "LoopLearner", "as_learner"]
 
 
 @runtime_checkable
@@ -22,77 +21,13 @@ class Learner(Protocol):
     A loss is judged before or apart from the training on that step. What is given back in the end is its attribute
     ``model`` if it has one, or the learner itself. An attribute ``cost`` says what a step of it costs, against a budget of
     training steps (one, otherwise); an attribute ``samples``, how many it has learnt from so far.
+
+    With methods ``save(directory)`` and ``load(directory)`` a learner can be stopped: one that was built anew and has loaded
+    what another has saved goes on as that one would have.
     """
 
     def train(self, times: int) -> Sequence[float]:
         """Train ``times`` steps more; one loss a step."""
-
-
-@dataclass(frozen=True)
-class Judge:
-    """How a model is judged after a pull: on the batch it is trained on next, or on the next part of a validation set.
-
-    Progressive validation wastes no data: every batch is predicted before it is learnt. A validation set is read in
-    parts of a batch's size, one after the other and round again, so that judging stays cheap.
-    """
-
-    stream: Stream
-    loss: Loss | None
-    labels: NDArray[Any]
-    validation: tuple[Any, NDArray[Any]] | None = None
-    part: int = 0
-
-    def batch(self, pulls: int) -> tuple[Any, NDArray[Any]]:
-        """What a model is judged on after ``pulls`` pulls."""
-        if self.validation is None:
-            return self.stream.batch(pulls)
-        x, y = self.validation
-        part = min(self.part, len(y))
-        rows = (np.arange(part) + (pulls - 1) * part) % len(y)
-        return take(x, rows), y[rows]
-
-
-class BatchLearner(ABC):
-    """A model that learns batch by batch from a stream, at a position of its own."""
-
-    pickled = False
-
-    def __init__(self, model: Any, judge: Judge):
-        self.model, self.judge, self.pulls, self.samples = model, judge, 0, 0
-        self.ahead: Batch | None = None  # what it was judged on is what it learns next, and is drawn once
-        self.loss = judge.loss or LOSSES["zero_one" if self.classifies() else "squared"]
-
-    @abstractmethod
-    def classifies(self) -> bool:
-        """Whether it predicts classes."""
-
-    @abstractmethod
-    def learn(self, x: Any, y: Any) -> None:
-        """One more batch."""
-
-    @abstractmethod
-    def predict(self, x: Any) -> Any:
-        """A prediction a row."""
-
-    @abstractmethod
-    def probabilities(self, x: Any) -> tuple[Any, Any]:
-        """Probabilities of the classes a row, and the classes."""
-
-    def train(self, times: int) -> list[float]:
-        losses = list[float]()
-        for _ in range(times):
-            x, y = self.ahead or self.judge.stream.batch(self.pulls)
-            self.learn(x, y)
-            self.pulls += 1
-            self.samples += len(y)
-            x, y = self.judge.batch(self.pulls)
-            if self.judge.validation is None:
-                self.ahead = x, y
-            if self.loss.probabilities:
-                losses.append(self.loss(y, *self.probabilities(x)))
-            else:
-                losses.append(self.loss(y, self.predict(x)))
-        return losses
 
 
 class PartialFitLearner(BatchLearner):
@@ -104,8 +39,8 @@ class PartialFitLearner(BatchLearner):
     def __init__(self, model: Any, judge: Judge):
         from sklearn.base import clone
 
-        super().__init__(clone(model), judge)
-        self.steps = [step for _, step in self.model.steps] if _is_sklearn_pipeline(model) else [self.model]
+        super().__init__(model, clone(model), judge)
+        self.steps = _steps(self.model)
         self.labels = judge.labels if self.classifies() else None
 
     def classifies(self) -> bool:
@@ -135,6 +70,10 @@ class PartialFitLearner(BatchLearner):
     def probabilities(self, x: Any) -> tuple[Any, Any]:
         return self.model.predict_proba(x), self.model.classes_
 
+    def go_on(self, model: Any, pulls: int) -> None:
+        super().go_on(model, pulls)
+        self.steps = _steps(model)
+
 
 class WarmStartLearner(BatchLearner):
     """A scikit-learn estimator with ``warm_start``: a pull adds as many rounds as it was made with, on all data so far.
@@ -145,7 +84,7 @@ class WarmStartLearner(BatchLearner):
     def __init__(self, model: Any, judge: Judge, rounds: str):
         from sklearn.base import clone
 
-        super().__init__(clone(model).set_params(warm_start=True), judge)
+        super().__init__(model, clone(model).set_params(warm_start=True), judge)
         self.rounds, self.each = rounds, model.get_params()[rounds]
         # trees are counted from the start, iterations of a solver from where the last fit stopped
         self.adds_up = rounds == "n_estimators" or type(model).__name__.startswith("HistGradientBoosting")
@@ -158,15 +97,37 @@ class WarmStartLearner(BatchLearner):
         return bool(is_classifier(self.model))
 
     def learn(self, x: Any, y: Any) -> None:
-        new = [(x, y)] if self.judge.stream.is_new(self.pulls) else []
-        if self.pulls == 0:
-            new += [self.judge.stream.example(label) for label in np.setdiff1d(self.labels, y)]
-        for features, targets in new:
+        for features, targets in self._new(self.pulls, x, y):
             self.x.append(features)
             self.y.append(targets)
-        if self.adds_up:
-            self.model.set_params(**{self.rounds: self.each * (self.pulls + 1)})
+        self.model.set_params(**self._rounds_after(self.pulls + 1))
         self.model.fit(_stacked(self.x), np.concatenate(self.y))
+
+    def _new(self, pulls: int, x: Any, y: Any) -> list[Any]:
+        """Batches that were not seen before: the next one, and samples of classes that the first one lacks."""
+        lacking = np.setdiff1d(self.labels, y) if pulls == 0 else self.labels[:0]
+        next_one = [(x, y)] if self.judge.stream.is_new(pulls) else []
+        return [*next_one, *(self.judge.stream.example(label) for label in lacking)]
+
+    def _rounds_after(self, pulls: int) -> dict[str, Any]:
+        return {self.rounds: self.each * max(pulls, 1)} if self.adds_up else {}
+
+    def like(self, pulls: int) -> Any:
+        from sklearn.base import clone
+
+        return clone(self.candidate).set_params(warm_start=True, **self._rounds_after(pulls))
+
+    def go_on(self, model: Any, pulls: int) -> None:
+        xs, ys = list[Any](), list[NDArray[Any]]()
+        for number in range(pulls):
+            batch = self.judge.stream.batch(number)
+            if not self.judge.stream.is_new(number):
+                break  # nor is any after it
+            for x, y in self._new(number, *batch):
+                xs.append(x)
+                ys.append(y)
+        super().go_on(model, pulls)
+        self.x, self.y = xs, ys
 
     def predict(self, x: Any) -> Any:
         return self.model.predict(x)
@@ -179,7 +140,7 @@ class RiverLearner(BatchLearner):
     """A river model; rows of arrays become dictionaries by column number, rows of data frames by column name."""
 
     def __init__(self, model: Any, judge: Judge):
-        super().__init__(deepcopy(model), judge)
+        super().__init__(model, deepcopy(model), judge)
         self.labels = judge.labels if self.classifies() else np.empty(0)
 
     def classifies(self) -> bool:
@@ -254,6 +215,10 @@ def as_learner(name: str, candidate: Any, judge: Judge | None) -> Learner:
 def _is_sklearn_pipeline(candidate: Any) -> bool:
     steps = getattr(candidate, "steps", None)
     return isinstance(steps, list) and bool(steps) and hasattr(candidate, "fit")
+
+
+def _steps(model: Any) -> list[Any]:
+    return [step for _, step in model.steps] if _is_sklearn_pipeline(model) else [model]
 
 
 def _rounds_of(candidate: Any) -> str:

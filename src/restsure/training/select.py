@@ -101,6 +101,10 @@ def select(
     judge = _judge(stream, loss, validation, classes)
     learners = [as_learner(name, candidates[name], judge) for name in names]
     _check_apart(names, learners)
+    for number, learner in enumerate(learners):
+        if isinstance(learner, BatchLearner):
+            learner.seeded(seed, number)
+            learner.pickled = rule.pickle
     policy = _with_reference(policy, judge, learners)
     costs = meter.costs(policy, names, learners)
     watchers = [*callbacks, *([show_progress()] if progress else [])]
@@ -112,9 +116,6 @@ def select(
             begin = told(names, candidates, judge, meter=meter, costs=costs, policy=policy, seed=seed)
             journal = stack.enter_context(Journal(run_dir))
             run, keeper = _recorded(journal, begin, _source, rule, executor)
-            for learner in learners:
-                if isinstance(learner, BatchLearner):
-                    learner.pickled = rule.pickle
         crew = stack.enter_context(closing(executor.open(learners, meter)))
         session = Session(run, crew, executor, journal=journal, keeper=keeper, retries=retries, watchers=watchers)
         session.run()

@@ -52,6 +52,7 @@ class Session:
         self.behind = {arm for arm, pulls in enumerate(progress.game.pulls) if pulls}  # learners yet to be brought back
         self.asked = list[tuple[int, int] | None]()  # since the last record; None where the rule wanted nothing
         self.told = len(progress.game.log)  # decisions that are in the journal
+        self.pieces = [2**31] * progress.game.n_arms  # how many pulls of each arm are made between two records
         self.touched = set[int]()  # learners that are not as they were given any more
         self.cannot_save = set[int]()
         self.signals = Signals()
@@ -75,6 +76,7 @@ class Session:
                 self.interrupted = True
                 with signals.held():
                     self._stop("SIGTERM" if isinstance(error, Stop) else "Ctrl-C")
+                self._winner()  # it may be still as it was given, if the run was resumed
             finally:
                 self._show(over=True)
 
@@ -90,20 +92,12 @@ class Session:
         """Hand out pulls while there are workers and the rule wants any; whether some are out."""
         progress, pull = self.progress, None
         while len(progress.out) < self.executor.workers:
-            pull = progress.ask(self._pieces())
+            pull = progress.ask(self.pieces)
             self.asked.append(None if pull is None else (pull.arm, pull.times))
             if pull is None:
                 break
             self._submit(pull.arm, pull.times)
         return bool(progress.out)
-
-    def _pieces(self) -> list[int] | None:
-        """How many pulls of each arm make a piece, by the time that they have taken so far."""
-        if self.journal is None and not self.watchers:
-            return None
-        seconds, pulls = self.progress.seconds, self.progress.game.pulls
-        pace = [seconds.get(arm, 0.0) / made if made else 0.0 for arm, made in enumerate(pulls)]
-        return [max(1, int(_PIECE_S / each)) if each * 2**31 > _PIECE_S else 2**31 for each in pace]
 
     def _submit(self, arm: int, times: int) -> None:
         if arm not in self.behind or self._bring_back(arm):
@@ -119,6 +113,7 @@ class Session:
             except InvalidLoss as error:
                 outcome = replace(outcome, error=one_line(error).removeprefix("InvalidLoss: "))
             else:
+                self.pieces[arm] = max(1, int(min(2**31, _PIECE_S * len(losses) / max(outcome.seconds, 1e-9))))
                 self._record("block", arm=arm, losses=losses, cost=outcome.cost, seconds=outcome.seconds)
                 if self.keeper is not None:
                     if self.keeper.trained(arm, outcome.seconds):

@@ -44,14 +44,17 @@ class ArrayStream(Stream):
         self.size = min(batch_size, len(self.y))
         self.a_pass = len(self.y) // self.size
         self.seed = seed
+        self._remember()
+
+    def _remember(self) -> None:
         self._order = lru_cache(maxsize=4)(self._shuffled)  # candidates are in different passes at the same time
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_order"}  # a cache is not pickled
+        return {name: value for name, value in vars(self).items() if name != "_order"}  # it can be made again
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._order = lru_cache(maxsize=4)(self._shuffled)
+        vars(self).update(state)
+        self._remember()
 
     def _shuffled(self, number: int) -> NDArray[np.intp]:
         return np.random.default_rng([self.seed, number]).permutation(len(self.y))

@@ -1,0 +1,91 @@
+"""numpy's global random numbers, from which estimators draw that have no seed, as each learner sees them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from restsure.errors import InvalidParameter
+
+
+class Chance:
+    """One learner's own: they go on where its last pull left them, whatever is trained in between.
+
+    They begin by ``seed``. There are none (``state`` is None) for a model that does not draw from them.
+    """
+
+    def __init__(self, model: Any, seed: Any = 0) -> None:
+        self.state: Any = np.random.RandomState(seed).get_state() if _has_no_seed(model) else None
+
+    @contextmanager
+    def own(self) -> Iterator[None]:
+        """Within, numpy's global generator is at this learner's place; afterwards it is where it was before."""
+        if self.state is None:
+            yield
+            return
+        outside = np.random.get_state()  # noqa: NPY002
+        np.random.set_state(self.state)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            self.state = np.random.get_state()  # noqa: NPY002
+            np.random.set_state(outside)  # noqa: NPY002
+
+    def plain(self) -> list[Any] | None:
+        """As JSON."""
+        if self.state is None:
+            return None
+        _, words, place, has_gauss, gauss = self.state
+        return [words.tolist(), int(place), int(has_gauss), float(gauss)]
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> "Chance":
+        """The other way round; anything else is refused."""
+        made = cls.__new__(cls)
+        match plain:
+            case None:
+                made.state = None
+                return made
+            case [list(words), int(place), 0 | 1 as has_gauss, float(gauss)] if len(words) == 624 and 0 <= place <= 624:
+                if all(type(word) is int and 0 <= word < 2**32 for word in words):
+                    made.state = ("MT19937", np.array(words, np.uint32), place, has_gauss, gauss)
+                    return made
+        raise InvalidParameter("chance: must be 624 words, a place in them, and a number kept")
+
+
+def _has_no_seed(model: Any) -> bool:
+    """Whether an estimator, or a part of it, has a ``random_state`` that was not set."""
+    parameters = model.get_params() if hasattr(model, "get_params") else {}
+    return any(name.split("__")[-1] == "random_state" and value is None for name, value in parameters.items())
+
+
+Place = tuple[Any, str]  # an object, and the name of an attribute of it
+
+
+def generators_in(model: Any) -> list[Place]:
+    """Where an estimator and its parts hold random generators, in an order that depends on the model's structure only."""
+    found, seen, parts = list[Place](), set[int](), [model]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, (list, tuple)) or (isinstance(part, np.ndarray) and part.dtype == object):
+            parts += list(part)
+        elif hasattr(type(part), "get_params") and id(part) not in seen:
+            seen.add(id(part))
+            found += [(part, name) for name, value in vars(part).items() if isinstance(value, np.random.RandomState)]
+            parts += vars(part).values()
+    return found
+
+
+def is_global(place: Place) -> bool:
+    """Whether what is held there is numpy's global generator itself."""
+    return getattr(*place) is _GLOBAL
+
+
+def make_global(place: Place) -> None:
+    """Hold numpy's global generator there: copies of it would go their own way."""
+    part, name = place
+    part.__dict__[name] = _GLOBAL
+
+
+_GLOBAL = np.random.mtrand._rand
