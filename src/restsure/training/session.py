@@ -137,23 +137,20 @@ class Session:
         """
         arm, progress = outcome.arm, self.progress
         restart = outcome.lost and progress.restarts.get(arm, 0) < self.executor.max_restarts
-        most, counts = (
-            (self.executor.max_restarts, progress.restarts) if restart else (self.retries, progress.retries)
-        )
+        most, counts = (self.executor.max_restarts, progress.restarts) if restart else (self.retries, progress.retries)
         tries = counts.get(arm, 0)
         if tries >= most or not (self.crew.renew(arm) or arm in progress.states):
             return False
         counts[arm] = tries + 1
-        again, word = (
-            (f"restart {tries + 1} of {most}", "restarted") if restart else (f"try {tries + 2} of {most + 1}", "retried")
-        )
-        self._note(f"{progress.names[arm]}: {outcome.error}; {again}", traceback=outcome.traceback, **{word: arm})
+        again = f"restart {tries + 1} of {most}" if restart else f"try {tries + 2} of {most + 1}"
+        told: dict[str, Any] = {"restarted" if restart else "retried": arm, "traceback": outcome.traceback}
+        self._note(f"{progress.names[arm]}: {outcome.error}; {again}", **told)
         self.behind.add(arm)
         return True
 
     def _lost(self, arm: int, error: LearnerLost) -> bool:
         """The place of a learner is gone: it is brought back in another one when next it is used, or fails."""
-        outcome = Outcome(arm, None, 0.0 if self.progress.meter.measures else None, 0.0, str(error), lost=True)
+        outcome = Outcome(arm, None, None, 0.0, str(error), lost=True)
         if self._renew(outcome):
             return True
         self._fail(outcome)

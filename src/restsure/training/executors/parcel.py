@@ -205,6 +205,8 @@ class Pickler(pickle.Pickler):
 
 
 class Unpickler(pickle.Unpickler):
+    """The other side of it, with the judge, and the generators, of this process."""
+
     def __init__(self, file: Any, judge: Judge | None, buffers: Sequence[memoryview] = ()) -> None:
         super().__init__(file, buffers=buffers)
         self.judge = judge
