@@ -81,6 +81,9 @@ def test_a_toml_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("show", "out", "--json") == 0
     outcome = json.loads(capsys.readouterr().out)
     assert outcome["state"] == "over"
+    assert call("show", "out", "--types") == 0
+    assert "scaled is saved as " in (told_types := capsys.readouterr().out)
+    assert "sklearn.preprocessing._data:StandardScaler" in told_types
     assert sum(candidate["pulls"] for candidate in outcome["candidates"]) == 120
     assert outcome["policy"]["patience"] == 1.5
 

@@ -95,6 +95,6 @@ def at_every_call(kind: str, every: int, folder: Path) -> dict[str, int]:
 
 if __name__ == "__main__":
     kind, count, seed, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
-    train(kind, None)  # so that all is imported
+    train(kind, folder / "warm-up")  # so that all is imported
     found = at_random_times(kind, count, seed, folder) if count > 0 else at_every_call(kind, -count, folder)
     print(json.dumps(found))

@@ -194,7 +194,7 @@ def partial_fit() -> Iterator[Candidate]:
     yield "scaled network", make_pipeline(IncrementalPCA(6), MLPClassifier((8,), random_state=0)), "digits"
     yield "OneVsRest", OneVsRestClassifier(sgd()), "digits"
     yield "OneVsRest network", OneVsRestClassifier(MLPClassifier((3,))), "two classes"
-    yield "OneVsOne", OneVsOneClassifier(sgd()), "digits"
+    yield "OneVsOne", OneVsOneClassifier(sgd()), "two classes"
     yield "named pipeline", Pipeline([("a", None), ("b", StandardScaler()), ("c", sgd())]), "named classes"
     yield "HashingVectorizer", make_pipeline(HashingVectorizer(n_features=256), sgd()), "text"
     yield "CountVectorizer", make_pipeline(CountVectorizer(), naive_bayes.MultinomialNB()), "text"

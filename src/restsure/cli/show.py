@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from restsure.training import History, findings, read_run
+from restsure.training import History, findings, read_run, saved_types
 
 Directory = Annotated[Path, typer.Argument(metavar="dir", help="Where a run is recorded.")]
 
@@ -17,11 +17,12 @@ Directory = Annotated[Path, typer.Argument(metavar="dir", help="Where a run is r
 def show(
     directory: Directory,
     csv: Annotated[Path | None, typer.Option(help="Write every block of training there, as a table.")] = None,
+    types: Annotated[bool, typer.Option("--types", help="Tell which types the saved models are made of.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
     """Tell how a run stands, while it goes on or after."""
     run = read_run(directory)
-    told = run.to_dict()
+    told = run.to_dict() | ({"types": saved_types(directory)} if types else {})
     if csv is not None:
         History(run.progress.history).to_csv(csv)
     if as_json:
@@ -36,6 +37,8 @@ def show(
         )
     tell_result(told, as_json=False)
     kept = told["checkpoints"]
+    for name, named in told.get("types", {}).items():
+        typer.echo(f"\n{name} is saved as {', '.join(named) or 'no model'}")
     typer.echo(f"\n{told['records']:,} records; {kept['count']} saved states, {kept['bytes']:,} bytes")
 
 

@@ -3,7 +3,7 @@
 from restsure.training.adapters import Learner, as_learner
 from restsure.training.checkpoints import Checkpoints
 from restsure.training.executors import ProcessExecutor
-from restsure.training.recorded import Recorded, findings, read_run
+from restsure.training.recorded import Recorded, findings, read_run, saved_types
 from restsure.training.result import Certificate, History, Result
 from restsure.training.select import select
 
@@ -18,5 +18,6 @@ __all__ = [
     "as_learner",
     "findings",
     "read_run",
+    "saved_types",
     "select",
 ]

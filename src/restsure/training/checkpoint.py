@@ -14,7 +14,7 @@ from restsure.training.files import parsed, read_whole, write_whole
 from restsure.training.model_file import LARGEST, suffix_of
 
 _NAME = "learner.json"
-_LARGEST = 10**5  # bytes of it
+_LARGEST = 10**6  # bytes of it
 _MODEL = re.compile(r"model-[0-9a-f]{16}\.(skops|json|pickle)", re.ASCII)
 
 

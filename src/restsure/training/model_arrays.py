@@ -6,6 +6,7 @@ into one array changes another that shares its memory.
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
+from hashlib import sha256
 from math import prod
 from typing import Any, Literal
 
@@ -15,9 +16,8 @@ from numpy.typing import NDArray
 _PLAIN = "?biufcSUmM"  # kinds of entries that are nothing but their bytes
 _GAPS = 1000  # memory that arrays may lie scattered in, for each byte of theirs
 
-Layout = dict[
-    str, Any
-]  # of arrays that share memory, or have gaps: {"size": bytes, "arrays": [[number, offset, strides]]}
+# Of arrays that share memory, or have gaps: {"size": bytes, "arrays": [[number, offset, strides], ...]}
+Layout = dict[str, Any]
 
 
 def is_plain(dtype: np.dtype[Any]) -> bool:
@@ -25,22 +25,21 @@ def is_plain(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in _PLAIN and dtype.itemsize > 0
 
 
-def described(array: NDArray[Any]) -> dict[str, Any]:
-    """An array as JSON; of a structured one each field, since there is rubbish between fields."""
+def described(array: NDArray[Any], *, brief: bool = False) -> dict[str, Any]:
+    """An array as JSON, or its sum only; of a structured one each field, since there is rubbish between fields."""
     if array.dtype.names is not None:
-        return {"fields": {name: described(np.ascontiguousarray(array[name])) for name in array.dtype.names}}
+        fields = {name: np.ascontiguousarray(array[name]) for name in array.dtype.names}
+        return {"fields": {name: described(field, brief=brief) for name, field in fields.items()}}
     order: Literal["C", "F"] = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-    data = b64encode(array.tobytes(order)).decode()
-    return {"array": data, "dtype": array.dtype.str, "shape": list(array.shape), "order": order}
+    data = array.tobytes(order)
+    text = sha256(data).hexdigest() if brief else b64encode(data).decode()
+    return {"array": text, "dtype": array.dtype.str, "shape": list(array.shape), "order": order}
 
 
 def from_described(node: dict[str, Any]) -> NDArray[Any]:
     """The other way round; raises ValueError or TypeError where parts do not fit each other."""
-    dtype, data, shape = (
-        np.dtype(str(node["dtype"])),
-        b64decode(node["array"], validate=True),
-        checked_shape(node["shape"]),
-    )
+    dtype, shape = np.dtype(str(node["dtype"])), checked_shape(node["shape"])
+    data = b64decode(node["array"], validate=True)
     if not is_plain(dtype) or prod(shape) * dtype.itemsize != len(data) or node["order"] not in ("C", "F"):
         raise ValueError(f"an array of dtype {dtype} and shape {shape} has not {len(data)} bytes")
     return np.frombuffer(bytearray(data), dtype).reshape(shape, order=node["order"])
@@ -69,11 +68,9 @@ def layouts_of(arrays: Iterable[tuple[int, NDArray[Any]]]) -> list[Layout]:
 
 
 def _span(array: NDArray[Any]) -> tuple[int, int]:
-    reach = [(size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)]
-    start = _address(array)
-    return start + sum(step for step in reach if step < 0), start + sum(
-        step for step in reach if step > 0
-    ) + array.itemsize
+    steps = [(size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)]
+    before, after = (sum(step for step in steps if (step > 0) is up) for up in (False, True))
+    return _address(array) + before, _address(array) + after + array.itemsize
 
 
 def _address(array: NDArray[Any]) -> int:

@@ -21,8 +21,8 @@ from restsure.training.model_tree import DICTIONARIES, name_of, names
 from restsure.training.model_trust import Trust, Untrusted, is_made_in_python
 from restsure.training.sklearn_checks import check_parts
 
-_CALLED = re.compile(
-    r"(river\._river_rust\.vectordict|operator:itemgetter$|sklearn\._loss\._loss:|sklearn\.linear_model\._sgd_fast:)"
+_CALLED = re.compile(  # classes that are called, since they keep numbers and names only
+    r"river\._river_rust\.vectordict:|operator:itemgetter$|datetime:|sklearn\._loss\._loss:|sklearn\.linear_model\._sgd_fast:"
 )
 _COMPILED: dict[str, tuple[Any, ...]] = {  # river's, by anything that they can be made of: their state replaces it
     "drift:AdaptiveWindowing": (0.002, 32, 5, 5, 10),
@@ -121,7 +121,7 @@ class _Builder:
     def _made(self, node: Any) -> Any:
         match node:
             case {"iterator": items, "index": index}:
-                made = iter(self._whole(items))
+                made: Any = list.__iter__(self._whole(items))
                 made.__setstate__(index)
                 return made
             case {"object": name, "maker": {"class": maker}} if maker == name and _CALLED.match(name):
@@ -184,12 +184,13 @@ class _Builder:
             case {"set": items}:
                 part.update([self._whole(item) for item in items])
             case {"objects": items}:
+                flat = part.reshape(-1)
                 for at, item in enumerate(items):
-                    part.flat[at] = self._value(item)
+                    flat[at] = self._value(item)
             case {"partial": [function, arguments, keywords]}:
                 part.__setstate__((self._value(function), self._value(arguments), self._whole(keywords), None))
             case {"defaultdict": pairs, "factory": factory}:
-                part.default_factory = self._value(factory)
+                part.default_factory = defaultdict(self._value(factory)).default_factory  # that looks whether it can be
                 self._fill_pairs(part, pairs)
             case {"dict": pairs} | {"OrderedDict": pairs} | {"Counter": pairs}:
                 self._fill_pairs(part, pairs)

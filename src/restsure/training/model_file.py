@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from restsure.errors import InvalidParameter, RestSureError
+from restsure.errors import InvalidParameter, MissingExtra, RestSureError
 from restsure.training.files import parsed, read_whole, write_whole
 from restsure.training.model_build import build
 from restsure.training.model_tree import Description, name_of, names
@@ -51,12 +51,14 @@ def read_model(path: Path, like: Any, *, pickled: bool = False) -> Any:
 def types_in(path: Path) -> list[str]:
     """The classes and functions that a file names, ``module:name``; a pickled one is refused, since one cannot know."""
     data = read_whole(path, at_most=LARGEST)
+    if _is_pickle(data):
+        raise InvalidParameter(f"{path}: is pickled: what is in it can be known only by running it")
     try:
         if _is_skops(data):
             return types_in_skops(data)
         root, nodes, _ = _tree(data)
         return sorted({name for _, name in names(root, nodes)})
-    except RestSureError:
+    except MissingExtra:
         raise
     except Exception as error:
         raise _damaged(path, error) from None
@@ -72,7 +74,7 @@ def model_bytes(model: Any, *, like: Any = None, pickled: bool = False) -> bytes
     if pickled:
         return pickle.dumps(model, protocol=5)
     kind, trust = type(model).__name__, Trust(model if like is None else like)
-    described = Description(model)
+    described = Description(model, brief=_is_sklearn(model))
     if bound := sorted(_ELSEWHERE & described.classes.keys()):
         raise InvalidParameter(f"{kind}: cannot be saved, since {bound[0]} depends on addresses in memory")
     if sparse := sorted(name for name in described.classes if name.startswith("scipy.sparse")):
@@ -81,7 +83,7 @@ def model_bytes(model: Any, *, like: Any = None, pickled: bool = False) -> bytes
     if len(data) > LARGEST:
         raise InvalidParameter(f"{kind}: cannot be saved, since it takes {len(data)} bytes, more than {LARGEST}")
     try:
-        back = Description(_load(data, trust, model if like is None else like))
+        back = Description(_load(data, trust, model if like is None else like), brief=_is_sklearn(model))
     except RestSureError:
         raise
     except Exception as error:
@@ -97,7 +99,7 @@ def model_from(data: bytes, path: Path, like: Any, *, pickled: bool = False) -> 
         raise InvalidParameter(f"{path}: is pickled, and can run any code: it is loaded only with pickled=True")
     try:
         return _checked(pickle.loads(data), like) if _is_pickle(data) else _load(data, Trust(like), like)
-    except RestSureError:
+    except MissingExtra:
         raise
     except Exception as error:
         raise _damaged(path, error) from None

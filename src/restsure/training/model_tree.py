@@ -31,19 +31,18 @@ class Description:
 
     Values that cannot change (numbers, text, tuples) are written where they stand. All others are a node each, referred to by
     number: what is shared stays shared, cycles are no matter, and nothing is nested deeply. ``held[n]`` is what node n is of.
+    A brief one, which is for comparing, has sums of arrays in their place.
     """
 
-    def __init__(self, model: Any):
-        self.nodes, self.held = list[Any](), list[Any]()
+    def __init__(self, model: Any, *, brief: bool = False):
+        self.brief, self.nodes, self.held = brief, list[Any](), list[Any]()
         self.classes, self.functions = dict[str, Any](), dict[str, Any]()
         self._numbers = dict[int, int]()
         self.root = self._value(model)
         while len(self.nodes) < len(self.held):
             self.nodes.append(self._node(self.held[len(self.nodes)]))
-        arrays = [
-            (at, part) for at, part in enumerate(self.held) if type(part) is np.ndarray and not part.dtype.hasobject
-        ]
-        self.layouts = layouts_of(arrays)
+        arrays = ((number, part) for number, part in enumerate(self.held) if type(part) is np.ndarray)
+        self.layouts = layouts_of((number, array) for number, array in arrays if not array.dtype.hasobject)
 
     def text(self) -> str:
         """All of it in a line of text: two models with the same text are the same."""
@@ -100,7 +99,7 @@ class Description:
         if kind is np.ndarray and value.dtype.hasobject:
             return {"objects": [self._value(item) for item in value.ravel()], "shape": list(value.shape)}
         if kind is np.ndarray:
-            return described(value)
+            return described(value, brief=self.brief)
         if kind is Random:
             version, words, gauss = value.getstate()
             return {"Random": _words(words), "version": version, "gauss": self._value(gauss)}

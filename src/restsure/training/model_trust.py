@@ -4,6 +4,7 @@ import copy
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterable
+from datetime import date, datetime, timedelta
 from importlib import import_module
 from operator import itemgetter
 from statistics import NormalDist
@@ -16,10 +17,11 @@ from restsure.training.model_tree import Description, is_function, name_of
 
 _KNOWN = ("river", "sklearn")  # whose modules may be imported because a file names them; others must be there already
 _CLOSED = tuple(
-    f"river.{part}" for part in ("api", "checks", "datasets", "evaluate", "stream")
+    f"river.{part}" for part in ["api", "checks", "datasets", "evaluate", "stream"]
 )  # read files, load pickles
 _PLAIN = (bool, int, float, str, list, tuple, set, dict, Counter, OrderedDict, defaultdict, deque)
-_CLASSES = {name_of(kind): kind for kind in (*_PLAIN, NormalDist, itemgetter)}
+_CLASSES = {name_of(kind): kind for kind in (*_PLAIN, NormalDist, itemgetter, datetime, date, timedelta)}
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _FUNCTIONS = {name_of(copy.deepcopy): copy.deepcopy}  # river makes optimisers by it
 
 
@@ -30,16 +32,16 @@ class Untrusted(ValueError):
 class Trust:
     """Finds classes and functions by name, if ``like``, a candidate as its user built it, gives reason to trust them.
 
-    Trusted are the classes it holds and all others of the packages that its estimators come from; and functions that it
-    holds itself, or that are river's own. What a name leads to must be of that very name: what a module has imported is not.
+    Trusted are the classes it holds and all others of the packages that it and its estimators come from; and functions that
+    it holds itself, or that are river's own. What a name leads to must have that very name: what a module imports has not.
     """
 
     def __init__(self, like: Any):
-        described = Description(like)
+        described = Description(like, brief=True)
         self.classes = _CLASSES | described.classes
         self.functions = _FUNCTIONS | described.functions
         self._found_before = dict[str, Any]()
-        kinds = [type(part) for part in described.held if _is_part(part)]
+        kinds = [type(like), *(type(part) for part in described.held if _is_part(part))]
         bases = {_package(base) for kind in kinds for base in kind.__mro__} & {*_KNOWN}
         self.packages = {_package(kind) for kind in kinds} - sys.stdlib_module_names | bases
         self.caches = [vars(part).get("memory") for part in described.held if hasattr(part, "__dict__")]
@@ -100,8 +102,11 @@ class Trust:
 
 
 def is_made_in_python(kind: type) -> bool:
-    """Whether a class comes from a class statement: objects of others may be in no state at all before they get theirs."""
-    return bool(kind.__flags__ & 1 << 9)  # Py_TPFLAGS_HEAPTYPE
+    """Whether a class and all that it is based on come from class statements, but for Python's own containers.
+
+    Objects of others, made without a constructor, may be in a state that their compiled code does not expect.
+    """
+    return all(base.__flags__ & _HEAP_TYPE or base is object or base in _PLAIN for base in kind.__mro__)
 
 
 def _package(kind: type) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from restsure.errors import DamagedRun, RunError
 from restsure.journal import FILES, FOLDER, Record, States, in_use, read_records
+from restsure.training.model_file import types_in
 from restsure.training.replay import Progress, replay
 from restsure.training.result import Result, result_of
 
@@ -60,6 +61,17 @@ def read_run(directory: Path | str) -> Recorded:
     except DamagedRun as error:
         raise DamagedRun(f"{folder}: {error}") from None
     return Recorded(folder, records, progress, "over" if progress.ended else "running" if busy else "stopped")
+
+
+def saved_types(directory: Path | str) -> dict[str, list[str]]:
+    """The classes and functions that the saved model of each candidate names: what loading it would make."""
+    run = read_run(directory)
+    states = States(run.directory, FILES)
+    found = dict[str, list[str]]()
+    for arm, (state, _) in sorted(run.progress.states.items()):
+        models = [path for path in states.find(state).glob("model-*") if path.suffix in (".skops", ".json")]
+        found[run.progress.names[arm]] = sorted({name for path in models for name in types_in(path)})
+    return found
 
 
 def findings(directory: Path | str) -> list[str]:

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import warnings
+from functools import cache
 from math import prod
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile
@@ -63,10 +64,10 @@ def load_skops(data: bytes, trust: Trust) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("error", InconsistentVersionWarning)  # it would go on otherwise
         model = _skops().loads(data, trusted=[name.replace(":", ".") for name in audit.names])
-    parts = Description(model).held
+    parts = Description(model, brief=True).held
     check_parts(parts)
-    caches = [vars(part).get("memory") for part in parts if hasattr(part, "__dict__")]
-    if strange := [cache for cache in caches if cache is not None and cache not in trust.caches]:
+    kept = [vars(part).get("memory") for part in parts if hasattr(type(part), "get_params")]
+    if strange := sorted(name for name in kept if isinstance(name, str) and name not in trust.caches):
         raise Untrusted(f"memory={strange[0]!r}")  # a directory of pickles
     lay_out(parts, layouts)
     return model
@@ -105,6 +106,7 @@ def _looked_through(data: bytes, trust: Trust | None) -> tuple[list[Layout], "_A
     return layouts, audit
 
 
+@cache
 def _protocol() -> Any:
     with ZipFile(io.BytesIO(_skops().dumps(None))) as archive:
         return json.loads(archive.read("schema.json"))["protocol"]
