@@ -19,6 +19,7 @@ from restsure.training.meter import Meter
 if TYPE_CHECKING:
     from restsure.integrations.ray_executor import RayExecutor
 
+_ACTOR = ray.remote(Place)
 _STATE_LIMIT_S = 600.0  # for a learner to be saved, loaded, moved or brought back
 _CROWDED_S = 15.0  # that an actor waits for room before another one, at rest, makes room for it
 _LOOK_S = 5.0  # after which whoever waits looks around
@@ -116,7 +117,7 @@ class RayCrew(Crew):
             full = self._alive >= max(self.executor.workers, self.executor.room())
             actor = self._vacated() if full else None
             if actor is None:
-                actor = ray.remote(Place).options(**self.executor.options).remote(self.meter)
+                actor = _ACTOR.options(**self.executor.options).remote(self.meter)
             post = Post(actor, arm, judge_of(self.learners[arm]), luggage)
         self._posts[arm] = post
         return post
