@@ -181,17 +181,13 @@ BAD = {
     learners.interrupt: ("KeyboardInterrupt:", False),
     learners.segfault: ("the actor of this candidate died: its worker process has died", True),
     learners.exit_at_once: ("the actor of this candidate died: its worker process has died", True),
-    learners.hang: (
-        r"the actor of this candidate was stopped after 2(\.\d+)? s: a pull may take 2 s \(pull_timeout_s\)",
-        False,
-    ),
 }
 
 
 def test_bad_learners_fail_alone(opened) -> None:
     """All of them beside one that is good, and goes on after each."""
     good = len(BAD)
-    crew = opened(RayExecutor(num_cpus=0.125, pull_timeout_s=2), [*map(Doing, BAD), Counter()])
+    crew = opened(RayExecutor(num_cpus=0.125, pull_timeout_s=60), [*map(Doing, BAD), Counter()])
     for arm, (deed, (error, lost)) in enumerate(BAD.items()):
         crew.submit(arm, 1)
         crew.submit(good, 2)
@@ -207,6 +203,20 @@ def test_bad_learners_fail_alone(opened) -> None:
             assert crew.renew(arm)
             assert crew.learner(arm).pulls == 0
     assert crew.learner(good).pulls == 2 * good
+
+
+def test_a_learner_that_hangs_is_stopped(opened) -> None:
+    crew = opened(RayExecutor(num_cpus=0.5, pull_timeout_s=1), [Doing(learners.hang), Counter()], Meter(10, "seconds"))
+    for arm in (0, 1):
+        crew.submit(arm, 2)
+    assert crew.collect(1).error is None
+    stopped = crew.collect(0)
+    rule = r"the actor of this candidate was stopped after 2(\.\d+)? s: 2 pulls may take 2 s \(pull_timeout_s\)"
+    assert re.fullmatch(rule, stopped.error), stopped.error
+    assert stopped.cost == stopped.seconds > 2
+    assert not stopped.lost
+    crew.submit(1, 1)
+    assert crew.collect(1).losses == [1 / 3]
 
 
 def test_bad_answers_pass_through_and_bad_states_are_refused(opened, tmp_path) -> None:
@@ -259,20 +269,10 @@ def test_resources_nobody_has_are_waited_for(opened) -> None:
 # ---- whole runs
 
 
-def models(kind: type[Walk] = Walk) -> dict[str, Any]:
+def run(executor: Any, folder: Path | None = None, kind: type[Walk] = Walk) -> rs.Result:
     lines = {"quick": (0.2, 0.3), "slow": (1.0, 0.05), "flat": (0.0, 0.5), "middle": (0.5, 0.2)}
-    return {name: kind(*line, seed) for seed, (name, line) in enumerate(lines.items())}
-
-
-def run(executor: Any, folder: Path | None = None, candidates: dict[str, Any] | None = None) -> rs.Result:
-    return rs.select(
-        models() if candidates is None else candidates,
-        budget=120,
-        run_dir=folder,
-        executor=executor,
-        progress=False,
-        random_state=0,
-    )
+    candidates = {name: kind(*line, seed) for seed, (name, line) in enumerate(lines.items())}
+    return rs.select(candidates, budget=120, run_dir=folder, executor=executor, progress=False, random_state=0)
 
 
 def test_a_run_of_one_worker_is_a_run_in_this_process(tmp_path) -> None:
@@ -281,13 +281,13 @@ def test_a_run_of_one_worker_is_a_run_in_this_process(tmp_path) -> None:
 
 
 def test_decisions_do_not_depend_on_who_ends_first(tmp_path) -> None:
-    first = run(RayExecutor(2), tmp_path, models(Dawdling))
+    first = run(RayExecutor(2), tmp_path, Dawdling)
     assert first.spent == 120
-    for again in (run(RayExecutor(2, num_cpus=0.5), None, models(Dawdling)), run(RayExecutor(2))):
+    for again in (run(RayExecutor(2, num_cpus=0.5), None, Dawdling), run(RayExecutor(2))):
         assert list(again.history) == list(first.history)
 
 
 def test_as_they_come(tmp_path) -> None:
-    result = run(RayExecutor(2, deterministic=False), tmp_path, models(Dawdling))
+    result = run(RayExecutor(2, deterministic=False), tmp_path, Dawdling)
     assert result.spent == 120
     assert findings(tmp_path) == []
