@@ -96,8 +96,8 @@ MODELS: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
-def train(kind: str, directory: Path | None, *, share: float = 1.0, **options: Any) -> rs.Result:
-    """One selection; with a share of 1, states are saved as often as ever."""
+def train(kind: str, directory: Path | None, *, share: float = 0.3, **options: Any) -> rs.Result:
+    """One selection; with so large a share, states are saved often."""
     if kind == "processes":
         options["executor"] = rs.ProcessExecutor(workers=2, start_method="fork")
     with warnings.catch_warnings():

@@ -30,7 +30,7 @@ BAD = {
     learners.recurse: "RecursionError: maximum recursion depth exceeded",
     learners.interrupt: "KeyboardInterrupt:",
     learners.raise_lines: r"ValueError: one two( three)+( th?r?e?e?)? \.\.\.",
-    learners.raise_unprintable: "RuntimeError: no text",
+    learners.raise_unprintable: "Unprintable: its text cannot be shown",
     learners.huge: "losses: must be 1 numbers, but are 83,886,[0-9]{3} bytes",
     learners.unsendable: r"what it gives back cannot be sent \(TypeError: cannot pickle 'generator' object\)",
 }

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 import restsure as rs
 from restsure.training.adapters import BatchLearner
-from restsure.training.model_tree import Description
+from restsure.training.saving.tree import Description
 from tests.training.zoo import learner
 
 CANDIDATES: dict[str, tuple[Callable[[], Any], str]] = {

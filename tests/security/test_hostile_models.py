@@ -13,7 +13,7 @@ import pytest
 import sklearn
 import skops.io
 
-from restsure.training.model_file import types_in
+from restsure.training.saving.model_file import types_in
 from tests.security.forge import accepted, members_of, npy, put, refused, saved, zipped
 
 NUMBERS = iter(range(10**9, 2 * 10**9))

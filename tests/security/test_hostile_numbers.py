@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from restsure.training.model_tree import Description
-from restsure.training.sklearn_checks import check_parts
+from restsure.training.saving.sklearn_checks import check_parts
+from restsure.training.saving.tree import Description
 from tests.security.forge import npy, put, refused, saved
 from tests.security.test_hostile_models import NUMBERS, edited, plain, several
 

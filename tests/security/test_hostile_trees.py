@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from restsure.training.model_file import types_in
+from restsure.training.saving.model_file import types_in
 from tests.security.forge import accepted, put, refused, saved
 
 

@@ -18,7 +18,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from restsure.training.adapters import BatchLearner, Judge, as_learner
 from restsure.training.losses import LOSSES
-from restsure.training.model_tree import Description
+from restsure.training.saving.tree import Description
 from restsure.training.stream import ArrayStream, BatchStream, Stream
 from tests.training.zoo import DATA, learner, partial_fit, river_models, warm_start
 

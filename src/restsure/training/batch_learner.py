@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from restsure import checks
 from restsure.errors import InvalidParameter
 from restsure.training.chance import Chance, generators_in, is_global, make_global
-from restsure.training.checkpoint import read_checkpoint, write_checkpoint
 from restsure.training.losses import LOSSES, Loss
-from restsure.training.model_file import model_bytes, model_from
-from restsure.training.model_tree import name_of
-from restsure.training.model_trust import settings
+from restsure.training.saving.checkpoint import read_checkpoint, write_checkpoint
+from restsure.training.saving.model_file import model_bytes, model_from
+from restsure.training.saving.tree import name_of
+from restsure.training.saving.trust import settings
 from restsure.training.stream import Batch, Stream, take
 
 
@@ -125,7 +125,7 @@ class BatchLearner(ABC):
             raise InvalidParameter(f"{directory}: is of another learner, of {other[0]} {saved!r}, not {mine!r}")
         try:
             pulls, samples = (checks.whole(name, facts.get(name), at_least=0) for name in ("pulls", "samples"))
-            chance = Chance.from_plain(facts.get("chance"))
+            chance = Chance.from_plain(facts.get("chance"), self.candidate)
         except InvalidParameter as error:
             raise InvalidParameter(f"{directory}: is not of a learner ({error})") from None
         model = model_from(data, path, self.like(pulls), pickled=self.pickled)

@@ -40,13 +40,12 @@ class Chance:
         return [words.tolist(), int(place), int(has_gauss), float(gauss)]
 
     @classmethod
-    def from_plain(cls, plain: Any) -> "Chance":
-        """The other way round; anything else is refused."""
-        made = cls.__new__(cls)
+    def from_plain(cls, plain: Any, model: Any) -> "Chance":
+        """The other way round, for that model; anything else is refused."""
+        made = cls(model)
+        if made.state is None and plain is None:
+            return made
         match plain:
-            case None:
-                made.state = None
-                return made
             case [list(words), int(place), 0 | 1 as has_gauss, float(gauss)] if len(words) == 624 and 0 <= place <= 624:
                 if all(type(word) is int and 0 <= word < 2**32 for word in words):
                     made.state = ("MT19937", np.array(words, np.uint32), place, has_gauss, gauss)

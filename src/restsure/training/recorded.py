@@ -7,9 +7,9 @@ from typing import Any
 
 from restsure.errors import DamagedRun, RunError
 from restsure.journal import FILES, FOLDER, Record, States, in_use, read_records
-from restsure.training.model_file import types_in
 from restsure.training.replay import Progress, replay
 from restsure.training.result import Result, result_of
+from restsure.training.saving.model_file import types_in
 
 
 @dataclass(frozen=True)

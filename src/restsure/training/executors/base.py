@@ -10,7 +10,7 @@ from typing import Any
 from restsure.training.adapters import Learner
 from restsure.training.meter import Meter
 
-_LONGEST, _TRACE = 1_000, 20_000  # characters of an error, and of the end of its traceback, that are kept
+_LONGEST, _TRACE = 1_000, 20_000  # characters of an error, and of its traceback, that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def trained(arm: int, learner: Learner, times: int, meter: Meter) -> Outcome:
     except KeyboardInterrupt:
         raise
     except BaseException as raised:  # a learner that calls sys.exit ends itself only
-        error, trace = one_line(raised), traceback.format_exc()[-_TRACE:]
+        error, trace = one_line(raised), where()
     seconds = clock.read(learner) - began
     return Outcome(arm, losses, meter.read(learner) - before if meter.measures else None, seconds, error, trace)
 
@@ -108,5 +108,12 @@ def one_line(error: BaseException) -> str:
     try:
         text = " ".join(str(error).split())
     except Exception:
-        text = "(its text cannot be had)"
-    return f"{type(error).__name__}: {text[:_LONGEST]}".strip()
+        text = "its text cannot be shown"
+    cut = "" if len(text) <= _LONGEST else " ..."
+    return f"{type(error).__name__}: {text[:_LONGEST].rstrip()}{cut}".strip()
+
+
+def where() -> str:
+    """The traceback of the error in hand: its beginning and its end, if it is long."""
+    text = traceback.format_exc()
+    return text if len(text) <= _TRACE else f"{text[: _TRACE // 2]}\n...\n{text[-_TRACE // 2 :]}"

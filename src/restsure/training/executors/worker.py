@@ -4,7 +4,6 @@ import os
 import pickle
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -14,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from restsure.training.adapters import Judge
-from restsure.training.executors.base import one_line, trained
+from restsure.training.executors.base import one_line, trained, where
 from restsure.training.executors.parcel import InMemory, Parcel, dumps
 from restsure.training.meter import Meter
 
 ANSWER = 1 << 26  # bytes of an answer that the other side is ready to read: millions of losses
-_TRACE = 20_000  # characters of a traceback, its end
 _FIRST_FREE = 200  # descriptors below are the learner's: some close what they do not know
 
 
@@ -84,7 +82,7 @@ def _failure(raised: BaseException) -> Reply:
     if isinstance(raised, OSError):
         known = raised.errno is not None
         os_error = (raised.errno, str(raised.strerror), str(raised.filename or "") or None) if known else (str(raised),)
-    return Reply(None, one_line(raised), traceback.format_exc()[-_TRACE:], os_error)
+    return Reply(None, one_line(raised), where(), os_error)
 
 
 def _flush() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from restsure.errors import InvalidParameter
-from restsure.training.model_arrays import described, is_plain, layouts_of
+from restsure.training.saving.arrays import described, is_plain, layouts_of
 
 DICTIONARIES: dict[str, Any] = {kind.__name__: kind for kind in (dict, OrderedDict, Counter, defaultdict)}
 _ITERATOR: type = type(iter([]))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from restsure.training.model_tree import Description, is_function, name_of
+from restsure.training.saving.tree import Description, is_function, name_of
 
 _KNOWN = ("river", "sklearn")  # whose modules may be imported because a file names them; others must be there already
 _CLOSED = tuple(

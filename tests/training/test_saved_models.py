@@ -27,9 +27,9 @@ from sklearn.preprocessing import FunctionTransformer, SplineTransformer
 from sklearn.random_projection import SparseRandomProjection
 
 import restsure as rs
-from restsure.training import files
-from restsure.training.model_file import read_model, types_in, write_model
-from restsure.training.model_tree import Description
+from restsure.training.saving import files
+from restsure.training.saving.model_file import read_model, types_in, write_model
+from restsure.training.saving.tree import Description
 from tests.training.zoo import learner
 
 

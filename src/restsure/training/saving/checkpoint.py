@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from restsure.errors import InvalidParameter
-from restsure.training.files import parsed, read_whole, write_whole
-from restsure.training.model_file import LARGEST, suffix_of
+from restsure.training.saving.files import parsed, read_whole, write_whole
+from restsure.training.saving.model_file import LARGEST, suffix_of
 
 _NAME = "learner.json"
 _LARGEST = 10**6  # bytes of it

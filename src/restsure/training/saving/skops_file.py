@@ -16,11 +16,11 @@ from zipfile import ZIP_STORED, ZipFile
 import numpy as np
 
 from restsure.errors import InvalidParameter, MissingExtra
-from restsure.training.files import parsed
-from restsure.training.model_arrays import Layout, lay_out
-from restsure.training.model_tree import Description
-from restsure.training.model_trust import Trust, Untrusted, is_made_in_python
-from restsure.training.sklearn_checks import check_parts
+from restsure.training.saving.arrays import Layout, lay_out
+from restsure.training.saving.files import parsed
+from restsure.training.saving.sklearn_checks import check_parts
+from restsure.training.saving.tree import Description
+from restsure.training.saving.trust import Trust, Untrusted, is_made_in_python
 
 _MEMBER = re.compile(r"(\d+\.npy|[0-9a-f-]{36}\.bin|schema\.json|layouts\.json)", re.ASCII)
 _LOSSES = ("sklearn._loss._loss", "sklearn.linear_model._sgd_fast")

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from restsure.training.model_arrays import Layout, checked_shape, from_described, is_plain, lay_out
-from restsure.training.model_tree import DICTIONARIES, name_of, names
-from restsure.training.model_trust import Trust, Untrusted, is_made_in_python
-from restsure.training.sklearn_checks import check_parts
+from restsure.training.saving.arrays import Layout, checked_shape, from_described, is_plain, lay_out
+from restsure.training.saving.sklearn_checks import check_parts
+from restsure.training.saving.tree import DICTIONARIES, name_of, names
+from restsure.training.saving.trust import Trust, Untrusted, is_made_in_python
 
 _CALLED = re.compile(  # classes that are called, since they keep numbers and names only
     r"river\._river_rust\.vectordict:|operator:itemgetter$|datetime:|sklearn\._loss\._loss:|sklearn\.linear_model\._sgd_fast:"

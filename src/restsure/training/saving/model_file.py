@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from restsure.errors import InvalidParameter, MissingExtra, RestSureError
-from restsure.training.files import parsed, read_whole, write_whole
-from restsure.training.model_build import build
-from restsure.training.model_tree import Description, name_of, names
-from restsure.training.model_trust import Trust, Untrusted, settings
-from restsure.training.skops_file import dump_skops, load_skops, types_in_skops
+from restsure.training.saving.build import build
+from restsure.training.saving.files import parsed, read_whole, write_whole
+from restsure.training.saving.skops_file import dump_skops, load_skops, types_in_skops
+from restsure.training.saving.tree import Description, name_of, names
+from restsure.training.saving.trust import Trust, Untrusted, settings
 
 LARGEST = 2**31  # bytes of a file
 _FORMAT = 1
