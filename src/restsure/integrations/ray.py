@@ -8,5 +8,7 @@ except ImportError:
     raise MissingExtra("RayExecutor and HorizonScheduler need Ray: pip install 'restsure[ray]'") from None
 
 from restsure.integrations.ray_executor import RayExecutor
+from restsure.integrations.ray_ledger import recommended
+from restsure.integrations.ray_scheduler import HorizonScheduler
 
-__all__ = ["RayExecutor"]
+__all__ = ["HorizonScheduler", "RayExecutor", "recommended"]

@@ -76,6 +76,11 @@ class Game:
         return dict(self._reasons)
 
     @property
+    def can_finish(self) -> bool:
+        """Whether arms may :meth:`finish` before the budget does."""
+        return self._play.ends
+
+    @property
     def misfits(self) -> dict[int, str]:
         """Arms whose losses do not go as the policy believes that losses go, and how."""
         self._advance()
@@ -166,7 +171,7 @@ class Game:
         measured. For games that could have been told the ends of their arms before (``max_pulls``).
         """
         arm = self._known(arm)
-        if not self._play.ends:
+        if not self.can_finish:
             raise InvalidParameter(
                 f"arm={arm}: must not end in a game of {type(self.policy).__name__}, which knows no ends"
             )
