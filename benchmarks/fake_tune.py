@@ -1,20 +1,36 @@
 """Ray Tune's loop in a few lines, for many experiments in no time: it starts new trials in order, as Ray does."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from ray.tune.experiment import Trial
-
-from restsure.integrations.ray import HorizonScheduler
+from ray.tune.schedulers import TrialScheduler
 
 Reports = Callable[[int], dict[str, Any]]  # what a trial reports at its k-th iteration
 
 
+@dataclass(eq=False)
+class FakeTrial:
+    """What a scheduler sees of a trial."""
+
+    number: int
+    status: str
+    iteration: int
+    local_experiment_path: str | None
+    is_saving: bool = False
+
+    @property
+    def trial_id(self) -> str:
+        return f"t{self.number}"
+
+
 class FakeSearch:
-    def __init__(self, total: int, made: int | None = None):
-        self.total_samples, self.left = total, total if made is None else made
+    """Makes as many trials as it is asked for, until there are enough."""
+
+    def __init__(self, total: int):
+        self.total_samples, self.left = total, total
 
     def is_finished(self) -> bool:
         return not self.left
@@ -27,34 +43,23 @@ class FakeTune:
     """``curves``: the reports of each trial, which is over where they raise StopIteration; ``workers`` run at once."""
 
     def __init__(
-        self,
-        scheduler: HorizonScheduler,
-        curves: Sequence[Reports],
-        workers: int = 1,
-        folder: Path | None = None,
-        made: int | None = None,
+        self, scheduler: TrialScheduler, curves: Sequence[Reports], workers: int = 1, folder: Path | None = None
     ):
         self.scheduler, self.curves, self.workers, self.folder = scheduler, list(curves), workers, folder
-        self.search_alg = FakeSearch(len(curves), made)
-        self.holds_back = made is not None
+        self.search_alg = FakeSearch(len(curves))
         self.trials = list[Any]()
         self.steps, self.log = 0, list[tuple[int, int, str]]()
 
     def add(self, status: str = Trial.PENDING, iteration: int = 0) -> None:
-        number = len(self.trials)
-        trial = SimpleNamespace(
-            trial_id=f"t{number}",
-            status=status,
-            number=number,
-            iteration=iteration,
-            local_experiment_path=None if self.folder is None else str(self.folder),
-        )
-        self.trials.append(trial)
+        """One more trial; one that is restored may have come some way."""
+        folder = None if self.folder is None else str(self.folder)
+        self.trials.append(FakeTrial(len(self.trials), status, iteration, folder))
         self.search_alg.left -= 1
-        self.scheduler.on_trial_add(self, trial)
+        self.scheduler.on_trial_add(self, self.trials[-1])
 
-    def run(self, most: int = 10_000) -> None:
-        while self.search_alg.left > 0 and not self.holds_back:
+    def run(self, most: int = 1_000_000) -> None:
+        """To the end, or for so many rounds; all trials come at once."""
+        while len(self.trials) < len(self.curves):
             self.add()
         for _ in range(most):
             if all(trial.status in (Trial.TERMINATED, Trial.ERROR) for trial in self.trials):
@@ -63,19 +68,23 @@ class FakeTune:
 
     def step(self) -> None:
         """Start what can be, and have every running trial report once."""
-        chosen = self.scheduler.choose_trial_to_run(self)
+        for _ in range(self.workers - len(self.running)):
+            chosen = self.scheduler.choose_trial_to_run(self)
+            if chosen is not None and chosen.status in (Trial.PENDING, Trial.PAUSED):
+                chosen.status = Trial.RUNNING
         pending = [trial for trial in self.trials if trial.status == Trial.PENDING]
-        for trial in ([] if chosen is None else [chosen]) + pending:
-            if len(self.running) < self.workers and trial.status in (Trial.PENDING, Trial.PAUSED):
-                trial.status = Trial.RUNNING
+        for trial in pending[: max(self.workers - len(self.running), 0)]:
+            trial.status = Trial.RUNNING
         for trial in self.running:
-            self.train(trial)
+            if trial.status == Trial.RUNNING:
+                self.train(trial)
 
     @property
     def running(self) -> list[Any]:
         return [trial for trial in self.trials if trial.status == Trial.RUNNING]
 
     def train(self, trial: Any) -> None:
+        """One iteration of a trial, and what comes of it."""
         try:
             report = self.curves[trial.number](trial.iteration + 1)
         except StopIteration:
@@ -88,14 +97,18 @@ class FakeTune:
             return
         trial.iteration += 1
         self.steps += 1
-        decision = self.scheduler.on_trial_result(self, trial, {"training_iteration": trial.iteration, **report})
+        result = {"training_iteration": trial.iteration, **report}
+        decision = self.scheduler.on_trial_result(self, trial, result)
         self.log.append((trial.number, trial.iteration, decision))
-        if decision == self.scheduler.STOP:
-            self.scheduler.on_trial_complete(self, trial, {"training_iteration": trial.iteration, **report})
+        if decision == TrialScheduler.STOP:
+            self.scheduler.on_trial_complete(self, trial, result)
         to = {"CONTINUE": Trial.RUNNING, "PAUSE": Trial.PAUSED, "STOP": Trial.TERMINATED}
         trial.status = to[decision]
 
     # ---- what a scheduler may call
+
+    def get_trials(self) -> list[Any]:
+        return self.trials
 
     def stop_trial(self, trial: Any) -> None:
         assert trial.status in (Trial.PENDING, Trial.PAUSED)
