@@ -1,7 +1,7 @@
 """Ray Tune's loop in a few lines, for many experiments in no time: it starts new trials in order, as Ray does."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ class FakeTrial:
     iteration: int
     local_experiment_path: str | None
     is_saving: bool = False
+    last_result: dict[str, Any] = field(default_factory=dict)
 
     @property
     def trial_id(self) -> str:
@@ -88,7 +89,7 @@ class FakeTune:
         try:
             report = self.curves[trial.number](trial.iteration + 1)
         except StopIteration:
-            self.scheduler.on_trial_complete(self, trial, {})
+            self.scheduler.on_trial_complete(self, trial, trial.last_result)
             trial.status = Trial.TERMINATED
             return
         except ArithmeticError:
@@ -97,7 +98,7 @@ class FakeTune:
             return
         trial.iteration += 1
         self.steps += 1
-        result = {"training_iteration": trial.iteration, **report}
+        trial.last_result = result = {"training_iteration": trial.iteration, **report}
         decision = self.scheduler.on_trial_result(self, trial, result)
         self.log.append((trial.number, trial.iteration, decision))
         if decision == TrialScheduler.STOP:
@@ -109,6 +110,9 @@ class FakeTune:
 
     def get_trials(self) -> list[Any]:
         return self.trials
+
+    def get_live_trials(self) -> list[Any]:
+        return [trial for trial in self.trials if trial.status not in (Trial.TERMINATED, Trial.ERROR)]
 
     def stop_trial(self, trial: Any) -> None:
         assert trial.status in (Trial.PENDING, Trial.PAUSED)

@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import ray
 from ray import tune
@@ -38,6 +37,7 @@ from benchmarks.ray_trials import Online, curves_of
 from restsure.integrations.ray import HorizonScheduler, recommended
 from restsure.report.rows import write_rows
 
+ROOT = Path(__file__).resolve().parents[1]
 TOTAL, WORKERS = 256, 2
 OURS = "HorizonScheduler"
 STEPS = {"time_attr": "training_iteration", "metric": "loss", "mode": "min"}
@@ -144,7 +144,7 @@ def decision_costs() -> Iterable[tuple[Any, ...]]:
 def _timed(scheduler: TrialScheduler, trials: int, total: int) -> tuple[float, float, int]:
     """Median and mean over all results, of which there are ``total`` at the most."""
     rng = np.random.default_rng(0)
-    alpha, beta = rng.uniform(0, 1, trials), rng.uniform(0, 0.5, trials)
+    alpha, beta = rng.uniform(0, 1, trials), rng.uniform(0.1, 0.5, trials)
 
     def reports(number: int) -> Reports:
         return lambda k: {"loss": alpha[number] / k**0.5 + beta[number] + 0.02 * rng.normal()}

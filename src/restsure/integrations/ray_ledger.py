@@ -152,24 +152,25 @@ class Ledger:
     def _play(self, arms: list[int]) -> None:
         """Tell the game what it has asked for, and ask for more, until it waits for results."""
         while True:
-            for arm in arms:
-                self._tell(arm)
+            told = [arm for arm in arms if self._tell(arm)]
             free = self.workers - len(self.wanted)
-            pulls = self.game.ask(workers=free) if free > 0 else []
+            if free <= 0 or (arms and not told):  # it would say what it has said before
+                return
+            pulls = self.game.ask(workers=free)
             self.wanted.update((pull.arm, pull.times) for pull in pulls)
             arms = [pull.arm for pull in pulls if pull.arm in self._early or pull.arm in self.ended]
             if not arms:
                 return
 
-    def _tell(self, arm: int) -> None:
+    def _tell(self, arm: int) -> bool:
         """If there is all that was asked for, or all that there will ever be."""
         if (times := self.wanted.get(arm)) is None:
-            return
+            return False
         early = self._early.get(arm, [])
         if len(early) < times and arm in self.ended and not self.game.can_finish:
             early += [(self._last[arm], 0.0)] * (times - len(early))  # it would go on as it ended
         if len(early) < times and arm not in self.ended:
-            return
+            return False
         now, self._early[arm] = early[:times], early[times:]
         losses, cost = [loss for loss, _ in now], None if self.terms.steps else sum(cost for _, cost in now)
         del self.wanted[arm]
@@ -179,6 +180,7 @@ class Ledger:
             self.game.finish(arm, losses, cost=cost if now else None)
         if not self._early[arm]:
             del self._early[arm]
+        return True
 
     def _write(self, line: dict[str, Any]) -> None:
         self._lines.append(line)

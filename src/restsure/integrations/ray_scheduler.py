@@ -158,7 +158,7 @@ class HorizonScheduler(TrialScheduler):  # type: ignore[misc]
             return None
         ledger = self._open(tune_controller)
         ledger.allow(self._allowed())
-        if not self._trials.keys() <= ledger.arms.keys() or ledger.over:
+        if len(self._trials) > len(ledger.arms) or ledger.over:
             self._stop(tune_controller, ledger)
         here = {arm: self._trials[ledger.trials[arm]] for arm in ledger.wanted if arm < len(ledger.trials)}
         for arm, trial in here.items():
