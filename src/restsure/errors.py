@@ -7,6 +7,7 @@
     ├── OutOfTurn (RuntimeError)           an arm was told, failed or asked for when it could not be
     ├── NoArmLeft (RuntimeError)           every arm has failed, or none has been pulled
     ├── LearnerFailed (RuntimeError)       a learner in a process of its own could not do what was asked of it
+    │   └── LearnerLost                    ... since the place where it was trained is gone
     ├── MissingExtra (ImportError)         an optional dependency is not installed
     └── RunError                           something about a run directory
         ├── DamagedRun (ValueError)        it is not what a run has written, or of a format that is not known
@@ -44,6 +45,10 @@ class NoArmLeft(RestSureError, RuntimeError):
 
 class LearnerFailed(RestSureError, RuntimeError):
     """A learner in a process of its own could not do what was asked of it; the message says what happened there."""
+
+
+class LearnerLost(LearnerFailed):
+    """The place where a learner was trained, an actor or a machine, is gone, and what it had learnt there with it."""
 
 
 class MissingExtra(RestSureError, ImportError):

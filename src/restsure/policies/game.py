@@ -78,6 +78,11 @@ class Game:
         return dict(self._reasons)
 
     @property
+    def can_finish(self) -> bool:
+        """Whether arms may :meth:`finish` before the budget does."""
+        return self._play.ends
+
+    @property
     def misfits(self) -> dict[int, str]:
         """Arms whose losses do not go as the policy believes that losses go, and how."""
         self._advance()
@@ -160,6 +165,30 @@ class Game:
         self._play.fail(0, arm)
         if self._play.log is not None:
             self._play.log.append(Decision(self._play.spent()[0].item(), f"failed: {reason}", arm))
+
+    def finish(self, arm: int, losses: Sequence[float] = (), *, cost: float | None = None) -> None:
+        """``arm`` cannot be pulled any more, but what it has reached stands, and it may still be the one to return.
+
+        ``losses``: of the pulls of it that are out, if some could be made; ``cost``: what those have cost, where costs are
+        measured. For games that could have been told the ends of their arms before (``max_pulls``).
+        """
+        arm = self._known(arm)
+        if not self.can_finish:
+            raise InvalidParameter(
+                f"arm={arm}: must not end in a game of {type(self.policy).__name__}, which knows no ends"
+            )
+        if arm in self._reasons:
+            raise OutOfTurn(f"arm={arm}: has failed already ({self._reasons[arm]})")
+        block = _checked_losses(losses, min(len(losses), self._out.get(arm, (0, 0))[0]), arm)
+        if not len(block) and not self.pulls[arm]:
+            raise OutOfTurn(f"arm={arm}: must be pulled before it ends")
+        if len(block):
+            self._pay(arm, len(block), cost)
+            self._told.append((arm, block))
+        self._take_in()
+        self._out.pop(arm, None)
+        self._queue = deque(entry for entry in self._queue if entry[0] != arm)
+        self._play.finish(0, arm)
 
     def recommend(self) -> Recommendation:
         """The arm to return: the final answer when the game is over, else the best by what has been seen."""

@@ -30,6 +30,7 @@ class HorizonLCBPlay(PeerPlay):
 
     in_step = False
     overlaps = True
+    ends = True
 
     def __init__(self, policy: "HorizonLCB", budget: Budget, runs: int, *, log: bool = False):
         n_arms = len(budget.costs)
@@ -63,6 +64,11 @@ class HorizonLCBPlay(PeerPlay):
     def pay(self, arm: int, times: int, cost: float) -> None:
         assert isinstance(self.budget, MeasuredBudget)
         self.budget.pay(arm, times, cost)
+
+    def finish(self, run: int, arm: int) -> None:
+        had = self.pulls[run, arm]
+        self.wanted[run, arm], self.first[arm] = 0, min(self.first[arm], had)
+        self.budget.max_pulls[arm], self.budget.plain = had, False
 
     def spent(self, rows: Rows | slice = slice(None)) -> Floats:
         return self.budget.spent(self.pulls[self.pick(rows)])

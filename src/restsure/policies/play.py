@@ -26,6 +26,9 @@ class Play(ABC):
     overlaps = False
     """Whether it can decide again while pulls are out: ``wanted`` then holds those, and only what is added is new."""
 
+    ends = False
+    """Whether an arm may come to its end before the budget does: then :meth:`finish` says so."""
+
     measured = False
     """Whether pulls cost what they are told to have cost."""
 
@@ -93,6 +96,10 @@ class Play(ABC):
     @abstractmethod
     def fail(self, run: int, arm: int) -> None:
         """That arm of that run is out for good."""
+
+    def finish(self, run: int, arm: int) -> None:
+        """That arm of that run has had all the pulls that it can have."""
+        raise NotImplementedError
 
     @abstractmethod
     def leader(self, run: int) -> int:

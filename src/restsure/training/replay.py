@@ -18,7 +18,8 @@ class Progress:
     """How far a run has come: its game, and what is known beside it. A new run is the case without records.
 
     ``out``: pulls that were asked for and not told, in the order of asking; ``states``: for each arm the newest saved state
-    and the pulls it had then; ``retries``: how often each arm was brought back after a failure; ``seconds``: of training.
+    and the pulls it had then; ``retries``: how often each arm was brought back after a failure, and ``restarts``,
+    after its place was lost; ``seconds``: of training.
     """
 
     names: tuple[str, ...]
@@ -28,6 +29,7 @@ class Progress:
     out: dict[int, Pull] = field(default_factory=dict)
     states: dict[int, tuple[State, int]] = field(default_factory=dict)
     retries: dict[int, int] = field(default_factory=dict)
+    restarts: dict[int, int] = field(default_factory=dict)
     seconds: dict[int, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     ended: bool = False
@@ -102,8 +104,9 @@ def _replay(records: Sequence[Record]) -> Progress:
                 del progress.states[arm]
         elif record.kind == "note":
             progress.notes.append(body["text"])
-            if (arm := body.get("retried")) is not None:
-                progress.retries[arm] = progress.retries.get(arm, 0) + 1
+            for word, counts in (("retried", progress.retries), ("restarted", progress.restarts)):
+                if (arm := body.get(word)) is not None:
+                    counts[arm] = counts.get(arm, 0) + 1
         progress.stopped = record.kind == "stop"
         progress.ended |= record.kind == "end"
     return progress

@@ -121,7 +121,7 @@ def select(
         session.run()
 
         def model(arm: int) -> Any:
-            learner = crew.learner(arm)
+            learner = session.learner(arm)
             return getattr(learner, "model", learner)
 
         return result_of(names, run.game, run.history, model=model, interrupted=session.interrupted, notes=run.notes)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from restsure.errors import InvalidLoss, RunError, WriteFailed
+from restsure.errors import InvalidLoss, LearnerLost, RunError, WriteFailed
 from restsure.journal import Journal
 from restsure.policies import Game
+from restsure.training.adapters import Learner
 from restsure.training.checkpoints import Keeper
 from restsure.training.executors import Crew, Executor, Outcome, one_line
 from restsure.training.replay import Progress
@@ -119,7 +120,9 @@ class Session:
                         self._save(arm)
                     self._drop(progress.game.given_up)
                 return
-        if not self._retry(arm, outcome):
+        if self._renew(outcome):
+            self._submit(arm, progress.out[arm].times)
+        else:
             self._fail(outcome)
 
     def _fail(self, outcome: Outcome) -> None:
@@ -127,19 +130,31 @@ class Session:
         self.progress.fail(arm, reason, outcome.cost)
         self._record("fail", arm=arm, reason=reason, traceback=outcome.traceback, cost=outcome.cost)
 
-    def _retry(self, arm: int, outcome: Outcome) -> bool:
-        """Back to the last saved state, or to the start, and once more; whether that can be done."""
-        progress, tries = self.progress, self.progress.retries.get(arm, 0)
-        if tries >= self.retries:
+    def _renew(self, outcome: Outcome) -> bool:
+        """Whether a learner may go back to its last saved state, or to the start; it is brought back when next it is used.
+
+        One whose place is lost is given others as often as the executor says, and is then treated like one that failed.
+        """
+        arm, progress = outcome.arm, self.progress
+        restart = outcome.lost and progress.restarts.get(arm, 0) < self.executor.max_restarts
+        most, counts = (self.executor.max_restarts, progress.restarts) if restart else (self.retries, progress.retries)
+        tries = counts.get(arm, 0)
+        if tries >= most or not (self.crew.renew(arm) or arm in progress.states):
             return False
-        if not self.crew.renew(arm) and arm not in progress.states:
-            return False
-        progress.retries[arm] = tries + 1
-        again = f"try {tries + 2} of {self.retries + 1}"
-        self._note(f"{progress.names[arm]}: {outcome.error}; {again}", retried=arm, traceback=outcome.traceback)
+        counts[arm] = tries + 1
+        again = f"restart {tries + 1} of {most}" if restart else f"try {tries + 2} of {most + 1}"
+        told: dict[str, Any] = {"restarted" if restart else "retried": arm, "traceback": outcome.traceback}
+        self._note(f"{progress.names[arm]}: {outcome.error}; {again}", **told)
         self.behind.add(arm)
-        self._submit(arm, progress.out[arm].times)
         return True
+
+    def _lost(self, arm: int, error: LearnerLost) -> bool:
+        """The place of a learner is gone: it is brought back in another one when next it is used, or fails."""
+        outcome = Outcome(arm, None, None, 0.0, str(error), lost=True)
+        if self._renew(outcome):
+            return True
+        self._fail(outcome)
+        return False
 
     def _bring_back(self, arm: int) -> bool:
         """Load the last saved state of a learner and make the pulls after it again; whether that went well.
@@ -147,8 +162,11 @@ class Session:
         What is recorded stands: where the learner now gives other losses, that is said, and the game is not told.
         """
         progress = self.progress
+        try:
+            had, pulls = self._load(arm), progress.game.pulls[arm]
+        except LearnerLost as error:
+            return self._lost(arm, error) and self._bring_back(arm)
         self.behind.discard(arm)
-        had, pulls = self._load(arm), progress.game.pulls[arm]
         if had is None:
             self._fail(Outcome(arm, None, None, 0.0, "its checkpoint was refused, and it cannot begin again"))
             return False
@@ -156,6 +174,8 @@ class Session:
             return True
         self.crew.submit(arm, pulls - had)
         again = self.crew.collect(arm)
+        if again.lost and self._renew(again):
+            return self._bring_back(arm)
         recorded = progress.losses(arm)[had:]
         if again.error is None and len(again.losses) != len(recorded):
             again = replace(again, error=f"{len(again.losses)} losses for {len(recorded)} training steps")
@@ -178,6 +198,8 @@ class Session:
         state, pulls = self.progress.states[arm]
         try:
             self.crew.load(arm, self.keeper.states.find(state))
+        except LearnerLost:
+            raise
         except Exception as error:
             name, why = self.progress.names[arm], one_line(error)
             self._note(f"{name}: its checkpoint was refused ({why}); its {pulls} training steps are made again")
@@ -196,6 +218,9 @@ class Session:
                 why = "all states together would exceed max_bytes"
             except RunError:
                 raise
+            except LearnerLost as error:
+                self._lost(arm, error)
+                return
             except Exception as error:
                 if isinstance(error, OSError) and error.errno in _DISK:
                     raise WriteFailed(f"{self.journal.directory}: {name}: {error.strerror}; resume later") from None
@@ -222,9 +247,12 @@ class Session:
         best = self._winner()
         if self.journal is None or self.progress.ended:
             return
+        while best is not None and self.progress.states.get(best, (None, -1))[1] != game.pulls[best]:
+            self._save(best)
+            if best not in self.behind and best not in game.failures:
+                break
+            best = self._winner()
         if best is not None:
-            if self.progress.states.get(best, (None, -1))[1] != game.pulls[best]:
-                self._save(best)
             self._drop(arm for arm in range(game.n_arms) if arm != best)
         self._record("end", arm=best)
 
@@ -236,6 +264,16 @@ class Session:
             if best not in self.behind or self._bring_back(best):
                 return best
         return None
+
+    def learner(self, arm: int) -> Learner:
+        """The learner itself, trained as far as it is; brought back, where its place was lost after the last record."""
+        while True:
+            try:
+                return self.crew.learner(arm)
+            except LearnerLost as error:
+                lost = Outcome(arm, None, None, 0.0, str(error), lost=True)
+                if not (self._renew(lost) and self._bring_back(arm)):
+                    raise
 
     def _stop(self, why: str) -> None:
         """Save what would be lost, except for what was in the middle of a pull."""

@@ -17,7 +17,8 @@ _LONGEST, _TRACE = 1_000, 20_000  # characters of an error, and of its traceback
 class Outcome:
     """What came of some pulls of one candidate: their losses, as its learner gave them, or the ``error`` in one line.
 
-    ``cost``: in the unit of the meter, None where costs are not measured; ``seconds``: how long it took.
+    ``cost``: in the unit of the meter, None where costs are not measured; ``seconds``: how long it took. ``lost``: the place
+    where it was trained is gone, through no fault of the learner that anyone knows of.
     """
 
     arm: int
@@ -26,17 +27,20 @@ class Outcome:
     seconds: float
     error: str | None = None
     traceback: str | None = None
+    lost: bool = False
 
 
 class Executor(ABC):
     """A description of where pulls run; ``open`` takes the learners there.
 
     ``workers``: how many pulls run side by side at the most. ``deterministic``: whether outcomes are taken in the order in
-    which the pulls were asked for, so that no decision depends on which ends first.
+    which the pulls were asked for, so that no decision depends on which ends first. ``max_restarts``: how often a candidate
+    whose place is lost is brought back in another one, beyond the retries of a run.
     """
 
     workers: int = 1
     deterministic: bool = True
+    max_restarts: int = 0
 
     @abstractmethod
     def open(self, learners: Sequence[Learner], meter: Meter) -> "Crew":
@@ -47,7 +51,8 @@ class Crew(ABC):
     """The learners of one run in the place where they are trained, each known by the number of its arm.
 
     A pull of an arm is submitted and collected before that arm is used again; other arms' pulls may be out meanwhile. What a
-    learner does wrong is in the outcome and harms no other arm; calls raise only what is not the learner's fault.
+    learner does wrong is in the outcome and harms no other arm; calls raise only what is not the learner's fault. Where the
+    place of a learner is gone they raise LearnerLost, and it stays gone until it is renewed.
     """
 
     @abstractmethod

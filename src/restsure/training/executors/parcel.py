@@ -21,8 +21,8 @@ import numpy as np
 from restsure.errors import WrongType
 from restsure.training.adapters import BatchLearner, Judge, Learner
 
-_LARGE = 1 << 16  # bytes from which a buffer is mapped instead of copied
-_ALIGNMENT = 64  # bytes: what numerical libraries ask of memory at the most
+LARGE = 1 << 16  # bytes from which a buffer is mapped instead of copied
+ALIGNMENT = 64  # bytes: what numerical libraries ask of memory at the most
 Span = tuple[int, int]  # where something begins in a file, and its size
 
 
@@ -82,7 +82,7 @@ class Parcel:
 def _read(memory: memoryview, span: Span, judge: Judge | None) -> Any:
     file = io.BytesIO(_part(memory, span))
     buffers = [_part(memory, span).toreadonly() if fixed else _part(memory, span) for span, fixed in pickle.load(file)]
-    return _Unpickler(file, judge, buffers).load()
+    return Unpickler(file, judge, buffers).load()
 
 
 def _part(memory: memoryview, span: Span) -> memoryview:
@@ -120,7 +120,7 @@ class Depot:
     def _write(self, thing: Any, judge: Judge | None, who: str, advice: str) -> Span:
         buffers = list[tuple[Span, bool]]()
         try:
-            _Pickler(body := io.BytesIO(), judge, lambda buffer: self._keep(buffer, buffers)).dump(thing)
+            Pickler(body := io.BytesIO(), judge, lambda buffer: self._keep(buffer, buffers)).dump(thing)
         except (OSError, MemoryError):  # of this machine
             raise
         except Exception as error:
@@ -133,7 +133,7 @@ class Depot:
     def _keep(self, buffer: pickle.PickleBuffer, buffers: list[tuple[Span, bool]]) -> bool:
         """Whether the buffer goes into the pickle itself, being small."""
         raw = buffer.raw()
-        if raw.nbytes < _LARGE:
+        if raw.nbytes < LARGE:
             return True
         key = np.frombuffer(raw, np.uint8).__array_interface__["data"][0], raw.nbytes
         if key not in self._places:
@@ -143,7 +143,7 @@ class Depot:
         return False
 
     def _append(self, data: bytes | memoryview) -> Span:
-        self.file.write(bytes(-self.file.tell() % _ALIGNMENT))
+        self.file.write(bytes(-self.file.tell() % ALIGNMENT))
         start = self.file.tell()
         return start, self.file.write(data)
 
@@ -155,16 +155,16 @@ def judge_of(learner: Learner) -> Judge | None:
 
 def dumps(thing: Any, judge: Judge | None) -> bytes:
     """All of it but the judge, as bytes."""
-    _Pickler(file := io.BytesIO(), judge).dump(thing)
+    Pickler(file := io.BytesIO(), judge).dump(thing)
     return file.getvalue()
 
 
 def loads(data: bytes, judge: Judge | None) -> Any:
     """What :func:`dumps` wrote, with this judge."""
-    return _Unpickler(io.BytesIO(data), judge).load()
+    return Unpickler(io.BytesIO(data), judge).load()
 
 
-class _Pickler(pickle.Pickler):
+class Pickler(pickle.Pickler):
     """Protocol 5, with the judge and torch's own generators by name: the other process has them, or its own."""
 
     def __init__(
@@ -187,7 +187,7 @@ class _Pickler(pickle.Pickler):
             if not _script_is_a_file():
                 raise pickle.PicklingError(f"{thing.__qualname__} is defined in __main__, which is not a file")
         elif type(thing) is np.ndarray and self.sends:
-            if thing.nbytes >= _LARGE and not thing.flags.forc and not thing.dtype.hasobject:
+            if thing.nbytes >= LARGE and not thing.flags.forc and not thing.dtype.hasobject:
                 return thing.copy(order="K").__reduce_ex__(5)  # only what is contiguous can be mapped
         elif (torch := sys.modules.get("torch")) is not None and type(thing) is torch.Tensor:
             return self._tensor(thing)
@@ -201,10 +201,12 @@ class _Pickler(pickle.Pickler):
             array = tensor.numpy()
         except (TypeError, RuntimeError):  # sparse, or of a type that numpy does not have
             return NotImplemented
-        return (_shared_tensor if self.sends and array.nbytes >= _LARGE else _own_tensor), (array,)
+        return (_shared_tensor if self.sends and array.nbytes >= LARGE else _own_tensor), (array,)
 
 
-class _Unpickler(pickle.Unpickler):
+class Unpickler(pickle.Unpickler):
+    """The other side of it, with the judge, and the generators, of this process."""
+
     def __init__(self, file: Any, judge: Judge | None, buffers: Sequence[memoryview] = ()) -> None:
         super().__init__(file, buffers=buffers)
         self.judge = judge

@@ -17,7 +17,7 @@ from restsure.training.executors.base import one_line, trained, where
 from restsure.training.executors.parcel import InMemory, Parcel, dumps
 from restsure.training.meter import Meter
 
-_ANSWER = 1 << 26  # bytes of an answer that the other side is ready to read: millions of losses
+ANSWER = 1 << 26  # bytes of an answer that the other side is ready to read: millions of losses
 _FIRST_FREE = 200  # descriptors below are the learner's: some close what they do not know
 
 
@@ -37,7 +37,7 @@ def serve(
     """Set the learner up, say whether that went well, and answer requests (verb, argument) until the pipe ends."""
     connection = _stand_alone(connection)
     with suppress(EOFError, OSError):  # whoever asked is gone
-        reply = _attempt(source.unpack)
+        reply = attempt(source.unpack)
         connection.send_bytes(pickle.dumps(replace(reply, value=None)))
         if reply.error is None:
             learner, judge = reply.value
@@ -57,19 +57,19 @@ def _answer(
     while True:
         verb, argument = pickle.loads(connection.recv_bytes())
         with _at_most(most):
-            reply = _attempt(verbs[verb], argument)
-        packed = _attempt(dumps, reply, judge)
+            reply = attempt(verbs[verb], argument)
+        packed = attempt(dumps, reply, judge)
         if packed.error is not None:
             why = f"what it gives back cannot be sent ({packed.error})"
             packed = Reply(pickle.dumps(Reply(None, why, packed.traceback)))
-        elif verb == "train" and len(packed.value) > _ANSWER:
+        elif verb == "train" and len(packed.value) > ANSWER:
             why = f"losses: must be {argument} numbers, but are {len(packed.value):,} bytes"
             packed = Reply(pickle.dumps(Reply(None, why)))
         _flush()
         connection.send_bytes(packed.value)
 
 
-def _attempt(action: Callable[..., Any], *arguments: Any) -> Reply:
+def attempt(action: Callable[..., Any], *arguments: Any) -> Reply:
     """Whatever is raised is the answer."""
     try:
         return Reply(action(*arguments))
