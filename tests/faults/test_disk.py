@@ -17,7 +17,6 @@ from restsure.errors import WriteFailed
 from restsure.journal import Files, Journal, journal, read_records
 from tests.faults.runs import outcome, train
 
-MORE = int(os.environ.get("RESTSURE_TORTURE", "1"))
 SQLITE = {
     errno.ENOSPC: ("database or disk is full", sqlite3.SQLITE_FULL, "SQLITE_FULL"),
     errno.EIO: ("disk I/O error", sqlite3.SQLITE_IOERR_WRITE, "SQLITE_IOERR_WRITE"),
@@ -69,10 +68,9 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_a_failure_at_every_call(
     number: int, calls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first call, the second, ... : all of the beginning, the first records and states, then each fifth."""
+    """The first call, the second, and so on to the last."""
     whole, tried, said, unclear = outcome(train("plain", None)), 0, list[str](), 0
-    places = [*range(1, 61), *range(61, len(calls) + 1, max(1, 5 // MORE)), len(calls)]
-    for at in places:
+    for at in range(1, len(calls) + 1):
         run = tmp_path / str(at)
         with monkeypatch.context() as patch:
             patch.setattr(journal, "FILES", Failing(at, number))

@@ -43,6 +43,8 @@ def test_killed_at_random_times_again_and_again(kind: str, count: int, tmp_path:
     assert kills(kind, count * MORE, tmp_path) >= count * MORE
 
 
-@pytest.mark.parametrize(("kind", "every"), [("sklearn", 23), ("river", 23), ("torch", 41), ("processes", 29)])
+@pytest.mark.parametrize(("kind", "every"), [("sklearn", 23), ("river", 23), ("torch", 29), ("processes", 29)])
 def test_killed_at_every_kind_of_file_call(kind: str, every: int, tmp_path: Path) -> None:
-    assert kills(kind, -max(1, every // MORE), tmp_path) >= 10
+    assert (
+        kills(kind, -max(1, every // MORE), tmp_path) >= 8
+    )  # how many calls there are depends on how often states are saved

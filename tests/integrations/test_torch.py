@@ -27,11 +27,6 @@ X, Y = torch.tensor(_X, dtype=torch.float32)[_ORDER] / 16, torch.tensor(_Y)[_ORD
 TRAIN, TEST = TensorDataset(X[:1400], Y[:1400]), (X[1400:], Y[1400:])
 
 
-@pytest.fixture(autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 def shuffled(seed: int = 0, **options: Any) -> DataLoader:
     return DataLoader(TRAIN, batch_size=32, shuffle=True, generator=torch.Generator().manual_seed(seed), **options)
 
