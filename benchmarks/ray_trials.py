@@ -1,11 +1,8 @@
 """A candidate of ``benchmarks/live`` as a trial of Ray Tune, and its whole curve for whoever plays without Ray."""
 
-import os
-import pickle
 import warnings
 from functools import cache
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any
 
 from ray import tune
@@ -42,14 +39,19 @@ class Online(tune.Trainable):
         return True
 
 
-def curves_of(name: str, seed: int, data: str | None, length: int) -> dict[str, list[tuple[float, float]]]:
-    """For each candidate, loss and test error after each iteration; kept, since it is the slowest part."""
-    path = Path(gettempdir()) / f"restsure-curves-{os.getuid()}-{name}-{seed}-{length}.pickle"
-    if path.exists():
-        return dict(pickle.loads(path.read_bytes()))
-    task, found = task_of(name, seed, data), dict[str, list[tuple[float, float]]]()
+def curves_of(name: str, seed: int, data: str | None, length: int) -> tuple[dict[str, list[float]], float]:
+    """The losses of each candidate, and the lowest test error of any that gets all iterations."""
+    task, losses, errors = task_of(name, seed, data), dict[str, list[float]](), list[float]()
     for model in task.candidates():
         learner = task.learner(model)
-        found[model] = [(learner.train(1)[0], task.error(learner.model)) for _ in range(length)]
-    path.write_bytes(pickle.dumps(found))
-    return found
+        losses[model] = learner.train(length)
+        errors.append(task.error(learner.model))
+    return losses, min(errors)
+
+
+def error_of(name: str, seed: int, data: str | None, model: str, iterations: int) -> float:
+    """The test error of a candidate after so many iterations."""
+    task = task_of(name, seed, data)
+    learner = task.learner(model)
+    learner.train(iterations)
+    return task.error(learner.model)

@@ -4,8 +4,7 @@
 
 Every experiment trains the same twelve candidates on the same batches, and has 256 iterations in all. Schedulers that know no
 total are set up so that they need as much: ``max_t`` is the one with which they come closest to it, without going beyond
-on average, when their decisions are played on the curves of the same seeds; whoever gets there first is stopped. Curves are
-kept in the directory for temporary files.
+on average, when their decisions are played on the curves of the same seeds; whoever gets there first is stopped.
 """
 
 import argparse
@@ -33,7 +32,7 @@ from ray.tune.schedulers import (
 )
 
 from benchmarks.fake_tune import FakeTune, Reports
-from benchmarks.ray_trials import Online, curves_of
+from benchmarks.ray_trials import Online, curves_of, error_of
 from restsure.integrations.ray import HorizonScheduler, recommended
 from restsure.report.rows import write_rows
 
@@ -63,17 +62,17 @@ class SpentStopper(tune.Stopper):
         return sum(self.at.values()) >= TOTAL
 
 
-Curves = dict[str, list[tuple[float, float]]]
+Curves = dict[str, list[float]]
 
 
 def needed(make: Callable[[int], TrialScheduler], max_t: int, curves: Curves) -> int:
     """The iterations that a scheduler would take, with nobody to stop it."""
 
-    def reports(curve: list[tuple[float, float]]) -> Reports:
+    def reports(curve: list[float]) -> Reports:
         def report(k: int) -> dict[str, float]:
             if k > max_t:
                 raise StopIteration
-            return {"loss": curve[k - 1][0]}
+            return {"loss": curve[k - 1]}
 
         return report
 
@@ -88,8 +87,8 @@ def longest(make: Callable[[int], TrialScheduler], seeds: list[Curves]) -> int:
     return max((max_t for max_t, mean in means.items() if mean <= TOTAL), key=lambda max_t: means[max_t])
 
 
-def tuned(scheduler: TrialScheduler, max_t: int | None, space: dict[str, Any]) -> tuple[tune.ResultGrid, float]:
-    """An experiment, and the seconds that it took."""
+def tuned(scheduler: TrialScheduler, max_t: int | None, space: dict[str, Any]) -> tuple[tuple[str, int, int], float]:
+    """An experiment: the model it gives back, its iterations, those of all; and the seconds that it took."""
     ours = isinstance(scheduler, HorizonScheduler)
     with TemporaryDirectory() as folder:
         began = time.perf_counter()
@@ -109,17 +108,17 @@ def tuned(scheduler: TrialScheduler, max_t: int | None, space: dict[str, Any]) -
 
 def experiments(task: str, data: str | None, count: int) -> Iterable[tuple[Any, ...]]:
     """A row for each scheduler and seed."""
-    seeds = [curves_of(task, seed, data, TOTAL) for seed in range(count)]
+    known = [curves_of(task, seed, data, TOTAL) for seed in range(count)]
+    seeds = [curves for curves, _ in known]
     makers: dict[str, tuple[Callable[[int], TrialScheduler], int | None]] = {
         OURS: (lambda _: HorizonScheduler(TOTAL, metric="loss", mode="min"), None),
         **{name: (make, longest(make, seeds)) for name, make in PEERS.items()},
     }
-    for seed, curves in enumerate(seeds):
-        least = min(curve[-1][1] for curve in curves.values())
+    for seed, (curves, least) in enumerate(known):
         for name, (make, max_t) in makers.items():
             space = {"model": tune.grid_search(list(curves)), "task": task, "seed": seed, "data": data}
             (model, had, used), took = tuned(make(max_t or 0), max_t, space)
-            error = curves[model][had - 1][1]
+            error = error_of(task, seed, data, model, had)
             row = (task, name, seed, max_t, model, had, used, round(error, 3), round(error - least, 3), round(took, 1))
             print(*row, sep="\t", flush=True)
             yield row

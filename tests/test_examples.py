@@ -46,6 +46,11 @@ CLAIMS = {
         r"hangs failed: .* was stopped after .*pull_timeout_s.*crashes failed: .*signal 11 \(SIGSEGV\).*"
         r"killed after [2-9]\d steps\nkilled after 1[2-9]\d steps\n.*losses and winner: True"
     ),
+    "11_ray_cluster.py": (
+        r"^logistic: loss 0\.07.* of 150 training steps.*"
+        r"( the actor of this candidate died: [^\n]*; restart 1 of 2\n.*){2}losses and winner: True"
+    ),
+    "12_ray_tune.py": r"\n240 in all; .*\nWidth 64, rate 0\.\d+: accuracy 0\.9[5-9]\d\n.* (\d+) passes",
 }
 
 
