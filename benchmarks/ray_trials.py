@@ -16,7 +16,6 @@ from restsure.training.adapters import BatchLearner, Judge, as_learner
 from restsure.training.executors.parcel import dumps, loads
 from restsure.training.stream import ArrayStream
 
-
 HELD_BACK = {"fashion": 2_000, "digits": 300}
 
 
