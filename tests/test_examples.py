@@ -56,6 +56,11 @@ CLAIMS = {
         r"MLflow: Bayes, wrong: FAILED, 0 steps.*MLflow: linear/averaged: FINISHED, [12]\d\d steps.*"
         r"five classifiers: FINISHED, the winner is linear/averaged"
     ),
+    "13_ray_cluster.py": (
+        r"^logistic: loss 0\.07.* of 150 training steps.*"
+        r"( the actor of this candidate died: [^\n]*; restart 1 of 2\n.*){2}losses and winner: True"
+    ),
+    "14_ray_tune.py": r"\n240 in all; .*\nWidth 64, rate 0\.\d+: accuracy 0\.9[5-9]\d\n.* (\d+) passes",
 }
 
 

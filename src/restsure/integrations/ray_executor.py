@@ -115,6 +115,6 @@ def _connect(address: str | None) -> None:
     options: dict[str, Any] = {} if address is not None else {"include_dashboard": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING, **options)
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **options)
     if main:
         signal.signal(signal.SIGTERM, before)

@@ -70,11 +70,12 @@ class Post:
     def _hear(self) -> None:
         try:
             reply: Reply = loads(ray.get(self.waits_for), self.judge)
-        except _GONE as error:
-            self._bury(f"died{'' if self.up else ' while starting'}: {_how(error)}", lost=True)
-            return
-        except RayTaskError as error:
-            reply = Reply(error=one_line(error.cause or error))
+        except (*_GONE, RayTaskError) as error:
+            cause = error.cause if isinstance(error, RayTaskError) else error
+            if isinstance(cause, _GONE):  # or what it was to be set up from
+                self._bury(f"died{'' if self.up else ' while starting'}: {_how(cause)}", lost=True)
+                return
+            reply = Reply(error=one_line(cause or error))
         if self.up:
             self._end(reply)
         elif reply.error is None:
