@@ -175,7 +175,7 @@ def test_states_travel_as_bytes(opened, tmp_path) -> None:
 
 
 BAD = {
-    learners.raise_unprintable: (r"Unprintable: \(its text cannot be had\)", False),
+    learners.raise_unprintable: (r"Unprintable: its text cannot be shown", False),
     learners.huge: ("losses: must be 1 numbers, but are 83,886,[0-9]{3} bytes", False),
     learners.unsendable: (r"what it gives back cannot be sent \(TypeError: .*generator.*\)", False),
     learners.interrupt: ("KeyboardInterrupt:", False),

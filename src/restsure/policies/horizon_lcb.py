@@ -39,8 +39,9 @@ class HorizonLCB(Policy):
 
     With ``costs`` of a pull and a budget B in that unit, ``T - t`` is ``(B - spent) / cost_i``; with ``max_pulls`` it ends
     there, and an arm that is finished is judged by its level. Pulls that are out (``ask(workers=...)``) are counted as spent
-    and as telling nothing yet; another arm is trained beside them while its optimistic loss is below the loss that
-    those in training are predicted to end with.
+    and as telling nothing yet; another arm is trained beside them if it would be next anyway, should their losses come as
+    predicted. ``speculative``: also while it could end lower than those in training are predicted to end, so that fewer
+    workers are idle and the budget is spent sooner, at the price of more regret (docs/distributed.md).
 
     ``curve``: how learning curves look: :class:`~restsure.LogTrend`, :class:`~restsure.CurveBank`, or
     :class:`~restsure.PowerLaw` when the exponent is known. ``floor``: a known lower bound of the losses, from which they are
@@ -64,10 +65,12 @@ class HorizonLCB(Policy):
     reference: float | None = None
     certified: bool = False
     delta: float | None = None
+    speculative: bool = False
 
     def __post_init__(self) -> None:
         checks.instance("curve", self.curve, CurveModel)
         checks.instance("certified", self.certified, bool)
+        checks.instance("speculative", self.speculative, bool)
         settle(
             self,
             patience=checks.real("patience", self.patience, at_least=0),

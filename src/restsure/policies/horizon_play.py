@@ -22,6 +22,9 @@ BATCH = 64  # of them, those refreshed at a time
 EPOCH = 0.95  # share of what was left down to which a stored bound holds
 AT_FLOOR = 2.0**32  # more than anyone pulls: indices at the floor are their arms' pulls, less this
 FEW = 4  # arms that can share a budget and leave nearly all of it to the best; of more, it gets 4/K of what is left
+NARROWS = (
+    1  # a spread is expected to fall with this power of the pulls: 0 leaves more workers idle, 2 costs more regret
+)
 COVER = 1.645  # standard deviations on each side of a 90 % interval
 
 
@@ -149,18 +152,33 @@ class HorizonLCBPlay(PeerPlay):
                 index = np.where(free, index, np.inf)
             arms, lowest = index.argmin(axis=1), np.minimum.reduce(index, axis=1)
         if beside:  # without that, every run has a free arm
-            worth = lowest < self._expected_of_those_out(rows, out, given, room)
+            worth = lowest < self._worth_beside(rows, out, given, room)
             rows, arms, given, room = _keep(worth, rows, arms, given, room)
         chosen = np.arange(len(rows)) * self.n_arms + arms if len(rows) > 1 else arms
         block = np.ceil(given.take(chosen) / BLOCK)
         self.wanted[rows, arms] = np.minimum(block, whole_pulls(room.take(chosen)))
 
-    def _expected_of_those_out(self, rows: Rows, out: NDArray[np.int64], given: Floats, room: Floats) -> Floats:
-        """The lowest loss that an arm in training is predicted to end with; infinite where none is."""
-        line, arms = np.nonzero(out)
-        reach = self.reach(given, room)[line, arms]
+    def _worth_beside(self, rows: Rows, out: NDArray[np.int64], given: Floats, room: Floats) -> Floats:
+        """How low an index must be for a pull beside those that are out.
+
+        An arm with a lower index than those in training will have when their pulls are told, if losses come as predicted, would
+        be next anyway and need not wait. One with a higher index might never get the pull: to make it because a worker is free
+        takes it from the arms in training. To speculate is to take it while the arm could end below what those are predicted to
+        end with. An arm in training for the first time says nothing yet, and nobody waits for it; nor where those in training
+        come to their ends before the budget does: the rest is for others anyway.
+        """
+        line, arms = np.nonzero(out * (self.pulls[rows] > 0))
+        cells, pulls, left = rows[line] * self.n_arms + arms, given[line, arms], room[line, arms]
+        reach = self.reach(pulls, left)
+        mean, sd = self.curves.predict(cells, reach)
+        if not self.policy.speculative:
+            sd = sd * ((pulls - out[line, arms]) / pulls) ** NARROWS
+            mean = self._optimistic(rows[line], mean, sd, self.width(left, pulls), pulls, cells, reach)
         lowest = np.full(len(rows), np.inf)
-        np.minimum.at(lowest, line, self.curves.predict(rows[line] * self.n_arms + arms, reach)[0])
+        np.minimum.at(lowest, line, mean)
+        if not self.budget.plain:
+            to_their_ends = np.where(out, self.budget.costs * (self.budget.max_pulls - given), 0.0).sum(axis=1)
+            lowest[to_their_ends < self.budget.total - self.budget.spent(given)] = np.inf
         return lowest
 
     def index(self, rows: Rows, given: Floats, room: Floats) -> tuple[Floats, Floats]:
