@@ -2,9 +2,9 @@
 
 python benchmarks/fleet.py [--csv benchmarks/results/fleet.csv] [--workers 256] [--most 10000] [--seed 0]
 
-Candidates are power laws of exponent 1/2 with noise .05 and at most 100 training steps. A step takes a minute on average, spread
-like a lognormal of sigma 1: one candidate in a hundred takes six minutes and more. The budget is 20 steps of each, in seconds of
-work. Workers die once in 100 hours of training each; what was in hand is made again. Times of decisions are real.
+Candidates are power laws of exponent 1/2 with noise .05 and at most 100 training steps. A step takes a minute on average,
+spread like a lognormal of sigma 1: one candidate in a hundred takes six minutes and more. The budget is 20 steps of each, in
+seconds of work. Workers die once in 100 hours of training each; what was in hand is made again. Times of decisions are real.
 """
 
 import argparse

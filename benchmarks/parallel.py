@@ -76,15 +76,8 @@ def summary(found: list[tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
         lines = [line for line in found if (line[1], line[2]) == key]
         ratio = np.exp(np.mean([np.log(line[4]) for line in lines]))
         spread = np.sqrt(np.sum([(line[5] / line[4]) ** 2 for line in lines])) / len(lines) * ratio
-        yield (
-            "all, geometric mean",
-            *key,
-            "",
-            ratio,
-            spread,
-            np.mean([line[6] for line in lines]),
-            np.mean([line[7] for line in lines]),
-        )
+        time, idle = (float(np.mean([line[k] for line in lines])) for k in (6, 7))
+        yield "all, geometric mean", *key, "", ratio, spread, time, idle
 
 
 def main() -> None:

@@ -38,7 +38,7 @@ def plain(table: np.ndarray, budget: float, costs: list[float], ends: list[float
         index = {}
         for i in range(k):
             if room[i] >= 1 - 1e-9:
-                mean, sd = curve(i, pulls[i] + min(1, 4 / k) * room[i])
+                mean, sd = curve(i, pulls[i] + min(min(1, 4 / k) * left / costs[i], room[i]))
                 width = math.sqrt(2 * math.log(1 + room[i] / (k * pulls[i])))
                 index[i] = mean - width * sd if math.isfinite(sd) else -1e300 / (1 + pulls[i])
         if not index:
@@ -175,10 +175,10 @@ def test_a_decision_among_many_arms_refreshes_few(monkeypatch) -> None:
     refreshed, decisions = 0, 0
     plain_refresh = horizon_play.HorizonLCBPlay._refresh_some
 
-    def counting(self, row, arms, given, room, shrinks):
+    def counting(self, row, arms, *arguments):
         nonlocal refreshed
         refreshed += len(arms)
-        return plain_refresh(self, row, arms, given, room, shrinks)
+        return plain_refresh(self, row, arms, *arguments)
 
     game, told = rs.HorizonLCB().start(2_000, 12_000), np.zeros(2_000, dtype=int)
     rng = np.random.default_rng(0)

@@ -70,12 +70,15 @@ class Budget:
         """What these pulls of all arms (on the last axis) have cost."""
         return np.asarray(np.add.reduce(pulls, axis=-1, dtype=np.float64) if self.plain else pulls @ self.costs)
 
-    def room(self, pulls: NDArray[Any]) -> Floats:
-        """Pulls that each arm could still get if no other were pulled, not rounded: its reach less what it has had."""
+    def affordable(self, pulls: NDArray[Any]) -> Floats:
+        """Pulls of each arm that what is left would pay for, not rounded, whether or not it has an end."""
         left = (self.total - self.spent(pulls))[..., None]
-        if self.plain:
-            return np.asarray(left + self.nothing)
-        return np.asarray(np.maximum(np.minimum(left / self.costs, self.max_pulls - pulls), 0.0))
+        return np.asarray(left + self.nothing if self.plain else left / self.costs)
+
+    def room(self, pulls: NDArray[Any]) -> Floats:
+        """Pulls that each arm could still get if no other were pulled, not rounded."""
+        most = self.affordable(pulls)
+        return most if self.plain else np.maximum(np.minimum(most, self.max_pulls - pulls), 0.0)
 
 
 class MeasuredBudget(Budget):

@@ -37,8 +37,8 @@ class HorizonLCB(Policy):
     is left, and is judged by what it can hope for. The pulls that the curve needs to say anything come first (one of each arm
     if that is more than half of the budget). In the end the lowest estimated loss at the pulls that were made is returned.
 
-    With ``costs`` of a pull and a budget B in that unit, ``T - t`` is ``(B - spent) / cost_i``; with ``max_pulls`` it ends
-    there, and an arm that is finished is judged by its level. Pulls that are out (``ask(workers=...)``) are counted as spent
+    With ``costs`` of a pull and a budget B in that unit, ``T - t`` is ``(B - spent) / cost_i``; ``m_i`` is ``max_pulls`` at the
+    most, and an arm that is finished is judged by its level. Pulls that are out (``ask(workers=...)``) are counted as spent
     and as telling nothing yet; another arm is trained beside them if it would be next anyway, should their losses come as
     predicted. ``speculative``: also while it could end lower than those in training are predicted to end, so that fewer
     workers are idle and the budget is spent sooner, at the price of more regret (docs/distributed.md).

@@ -169,7 +169,7 @@ class HorizonLCBPlay(PeerPlay):
         """
         line, arms = np.nonzero(out * (self.pulls[rows] > 0))
         cells, pulls, left = rows[line] * self.n_arms + arms, given[line, arms], room[line, arms]
-        reach = self.reach(pulls, left)
+        reach = self.reach(given, room)[line, arms]
         mean, sd = self.curves.predict(cells, reach)
         if not self.policy.speculative:
             sd = sd * ((pulls - out[line, arms]) / pulls) ** NARROWS
@@ -227,8 +227,10 @@ class HorizonLCBPlay(PeerPlay):
                     self.misfits[arm] = how
 
     def reach(self, given: Floats, room: Floats) -> Floats:
-        """``m_i``: what an arm can expect to have in the end if it is the one."""
-        return np.maximum(given + self.share * room, 1.0)
+        """``m_i``: what an arm can expect to have in the end if it is the one: its share of what is left, or its own end."""
+        if self.budget.plain:
+            return np.maximum(given + self.share * room, 1.0)
+        return np.maximum(given + np.minimum(self.share * self.budget.affordable(given), room), 1.0)
 
     def width(self, room: Floats, given: Floats) -> Floats | float:
         """What the spread is multiplied with; a certified radius is wide enough as it is."""
@@ -251,23 +253,25 @@ class HorizonLCBPlay(PeerPlay):
             left = self.budget.total - float(self.budget.spent(given[k]))
             if left < EPOCH * self.epoch[row]:
                 self.epoch[row], self.stored[row] = left, -np.inf
-            shrinks = EPOCH * self.epoch[row] / left
+            shrinks, reach = EPOCH * self.epoch[row] / left, self.reach(given[k], room[k])
             stored = np.where(free[k], self.stored[row], np.inf)
             while (batch := _below(stored, lowest[k])).size:
-                index = self._refresh_some(row, batch, given[k, batch], room[k, batch], shrinks)
+                index = self._refresh_some(row, batch, given[k, batch], room[k, batch], reach[batch], shrinks)
                 stored[batch] = np.inf
                 best = int(np.lexsort((batch, index))[0])
                 if (index[best], batch[best]) < (lowest[k], arms[k]):
                     lowest[k], arms[k] = index[best], batch[best]
         return arms, lowest
 
-    def _refresh_some(self, row: int, arms: NDArray[np.intp], given: Floats, room: Floats, shrinks: float) -> Floats:
-        """The index of some arms, and what is a lower bound of it while their room does not shrink below ``shrinks``."""
+    def _refresh_some(
+        self, row: int, arms: NDArray[np.intp], given: Floats, room: Floats, reach: Floats, shrinks: float
+    ) -> Floats:
+        """The index of some arms, and what is a lower bound of it while what is left does not shrink below ``shrinks``."""
         cells, width = row * self.n_arms + arms, self.width(room, given)
-        far, near = self.reach(given, room), self.reach(given, shrinks * room)
-        bound = self._optimistic(row, *self.curves.bound(cells, near, far), width, given, cells, far)
+        near = np.maximum(given + shrinks * (reach - given), 1.0)
+        bound = self._optimistic(row, *self.curves.bound(cells, near, reach), width, given, cells, reach)
         self.stored[row, arms] = bound - 1e-12 * np.abs(bound)
-        return self._optimistic(row, *self.curves.predict(cells, far), width, given, cells, far)
+        return self._optimistic(row, *self.curves.predict(cells, reach), width, given, cells, reach)
 
     def choose(self, rows: Rows, arms: NDArray[np.intp], rule: str) -> None:
         """Settle what these runs return, when nothing more can be pulled."""
