@@ -23,6 +23,13 @@ OUTSIDE = {
 }
 """Files of the repository -> where they are on the site; docs/ is its top."""
 
+SETTINGS = {
+    "index.md": {"hide": ["navigation"]},
+    "benchmarks.md": {"search": {"boost": 0.3}},  # its tables have every word many times
+    "changelog.md": {"search": {"boost": 0.3}},
+}
+"""What the theme is told of a page; the pages themselves are read elsewhere too, and have no head."""
+
 _FROM = {there: here for here, there in OUTSIDE.items()}
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s#:]+)(?P<anchor>#[^)\s]*)?\)")
 _FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
@@ -38,6 +45,7 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Page, files: Files, **_: Any) -> str:
     """Links as they are in the repository become links of the site."""
     there = page.file.src_uri
+    page.meta |= SETTINGS.get(there, {})
     if there.startswith("reference/"):
         return markdown
     folder = posixpath.dirname(_FROM.get(there, f"docs/{there}"))
