@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from restsure.errors import InvalidParameter, NoArmLeft
+from restsure.journal import Record
 from restsure.policies import Game
 from restsure.problem import Recommendation
 from restsure.training.meter import read_budget
@@ -116,11 +117,12 @@ class Result:
     interrupted: bool
     names: tuple[str, ...] = field(repr=False)
     _game: Game = field(repr=False)
+    _records: Sequence[Record] = field(repr=False, default=())
 
     def __str__(self) -> str:
         low, high = self.interval
-        spent, cut = f"{round(self.spent, 1):,g}", ", interrupted" if self.interrupted else ""
-        used = f"{self.pulls[self.name]:,} training steps; {spent} of {self.budget:,g} {self.unit} spent on"
+        spent, cut = f"{round(self.spent, 1):,.15g}", ", interrupted" if self.interrupted else ""
+        used = f"{self.pulls[self.name]:,} training steps; {spent} of {self.budget:,.15g} {self.unit} spent on"
         if self.unit == "training steps":
             used = f"{self.pulls[self.name]:,} of {spent} training steps, among"
         return f"{self.name}: loss {self.loss:.4g} ({low:.4g} to {high:.4g}) after {used} {len(self.names)} candidates{cut}"
@@ -242,8 +244,9 @@ def result_of(
     model: Any,
     interrupted: bool = False,
     notes: Sequence[str] = (),
+    records: Sequence[Record] = (),
 ) -> Result:
-    """What came out; ``model``: the arm's model, given the arm."""
+    """What came out; ``model``: the arm's model, given the arm; ``records``: all that happened."""
     failures = {names[arm]: reason for arm, reason in game.failures.items()}
     if len(failures) == len(names):
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
@@ -267,4 +270,5 @@ def result_of(
         interrupted=interrupted,
         names=names,
         _game=game,
+        _records=records,
     )
