@@ -27,8 +27,8 @@ def on_files(files: Files, config: Any) -> Files:
 def overview(modules: list[str]) -> str:
     """``import restsure as rs``: every name, by the room that it comes from, with the first sentence about it."""
     tree = ast.parse((ROOT / "src" / "restsure" / "__init__.py").read_text())
-    rooms = {node.module or "": node.names for node in tree.body if isinstance(node, ast.ImportFrom)}
-    rooms.pop("restsure")
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    rooms = {node.module: node.names for node in imports if node.module and node.module.startswith("restsure.")}
     lines = ["# Reference", "", "What `import restsure as rs` brings, by the room that it comes from."]
     for module in sorted(rooms, key=modules.index):
         lines += ["", f"## [{module}]({module.removeprefix('restsure.')}.md)", "", "| | |", "|---|---|"]

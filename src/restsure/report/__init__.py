@@ -1,5 +1,6 @@
-"""Show what happened: pictures of games and curves. Needs the extra ``plot``."""
+"""Show what happened: pictures of runs and of benchmarks. Drawing needs the extra ``plot``."""
 
-from restsure.report.plots import plot_curves, plot_ribbon, plot_scores, save_comparison
+from restsure.report.plots import plot_curves, plot_outlook, plot_ribbon, plot_run, plot_what_if
+from restsure.report.scores import plot_scores
 
-__all__ = ["plot_curves", "plot_ribbon", "plot_scores", "save_comparison"]
+__all__ = ["plot_curves", "plot_outlook", "plot_ribbon", "plot_run", "plot_scores", "plot_what_if"]

@@ -72,8 +72,11 @@ class Beliefs:
         }
 
     def _bands(self, shown: Sequence[int], reaches: Sequence[int]) -> list[dict[str, Any]]:
+        """Predicted curves up to the reach; after the end, to where each would be with the whole budget for itself."""
         game = self.progress.game
-        steps = np.geomspace(np.maximum(game.pulls, 1), reaches, _BAND).round().astype(np.int64)
+        over = all(reach <= max(pulls, 1) for reach, pulls in zip(reaches, game.pulls, strict=True))
+        ends = np.maximum(reaches, game.lengths) if over else reaches
+        steps = np.geomspace(np.maximum(game.pulls, 1), ends, _BAND).round().astype(np.int64)
         seen = [game.outlook(row.tolist()) for row in steps]
         bands = list[dict[str, Any]]()
         for arm in shown:

@@ -160,11 +160,15 @@ class Result:
             "misfit": self.misfits.get(name),
         }
 
-    def plot(self, path: Path | str) -> Path:
-        """Draw the losses of every candidate, and who was trained when, into a file."""
-        from restsure.report.plots import plot_selection
+    def plot(self, path: Path | str | None = None) -> Any:
+        """Draw the run: the losses of every candidate, what each was predicted to reach, and who was trained when.
 
-        return plot_selection(path, self)
+        With a ``path`` the picture goes there (png, pdf or svg, by its ending), and the path is given back; without one, it
+        is a figure of matplotlib's, and its axes are given back. Its parts alone, and others: ``restsure.report.plot_*``.
+        """
+        from restsure.report.plots import plot_run
+
+        return plot_run(self, path)
 
     def what_if(self, *, budget: int | str) -> tuple[float, float, float]:
         """The loss that the best choice is predicted to have with another budget, low and high.
