@@ -54,7 +54,8 @@ def axes_of() -> Any:
 
 
 def texts(axes: Any) -> list[str]:
-    return [text.get_text() for text in axes.texts]
+    """What is written beside the lines."""
+    return [text.get_text() for text in axes.texts if text.get_text()]
 
 
 @pytest.fixture(scope="module")

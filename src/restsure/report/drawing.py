@@ -18,10 +18,11 @@ from restsure.errors import MissingExtra
 
 # Okabe and Ito's palette, told apart with every common colour blindness; the yellow is darkened for white paper.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#B8A700", "#000000")
-SHAPES = "osD^vPX*"
-SIZES = {"*": 1.6, "P": 1.2, "X": 1.2, "D": 0.9}  # of shapes that look smaller or larger than others
+SHAPES = "osD^v<>P"  # no cross and no star: those are events
+SIZES = {"P": 1.2, "X": 1.2, "D": 0.9}  # of shapes that look smaller or larger than others
 GREY = "#A0A0A0"
-INK = "#444444"
+INK = "#333333"
+_BANDS = 3  # candidates with bands
 _LONGEST = 26  # characters of a name that are printed, unless there is more room
 
 
@@ -79,7 +80,13 @@ class Look:
 
     @property
     def leading(self) -> bool:
+        """Whether it has a colour, and its name is written."""
         return self.place < len(PALETTE)
+
+    @property
+    def banded(self) -> bool:
+        """Whether its intervals are drawn as a band; of others that lead, as bars: more bands would hide each other."""
+        return self.place < _BANDS
 
     @property
     def line(self) -> dict[str, Any]:
@@ -139,7 +146,7 @@ def label_points(axes: Any, points: Sequence[tuple[Look, float, float]]) -> None
 
 
 def _label(axes: Any, texts: Sequence[tuple[Look, float, float, str]], x: float | None) -> None:
-    """Texts at ``x``, or a little to the right of their points, kept apart and tied to these by thin lines."""
+    """Texts at ``x``, or a little to the right of their points, kept apart, each with its mark and tied to its point."""
     if not texts:
         return
     order = sorted(texts, key=lambda text: text[2])
@@ -147,26 +154,31 @@ def _label(axes: Any, texts: Sequence[tuple[Look, float, float, str]], x: float 
     heights = np.clip(seen[:, 1], 0.0, 1.0)
     line = 9.5 / 72 * axes.figure.dpi / axes.bbox.height
     for (look, _, _, text), at, height, y in zip(order, seen[:, 0], heights, apart(heights, line), strict=True):
-        tie = {"arrowstyle": "-", "color": look.color, "lw": 0.6, "shrinkA": 1, "shrinkB": 0, "relpos": (0, 0.5)}
+        place = at + 0.045 if x is None else x
+        tie = {"arrowstyle": "-", "color": look.color, "lw": 0.6, "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", (at, height), (place, y), *["axes fraction"] * 2, arrowprops=tie, annotation_clip=False)
+        axes.plot([place], [y], transform=axes.transAxes, **look.mark(), clip_on=False, scalex=False, scaley=False)
+        weight = "bold" if look.place == 0 else "normal"
         axes.annotate(
             text,
-            (at, height),
-            (at + 0.045 if x is None else x, y),
-            xycoords="axes fraction",
-            textcoords="axes fraction",
+            (place, y),
+            (6, 0),
+            "axes fraction",
+            "offset points",
             fontsize=7,
             va="center",
-            color=look.color,
-            arrowprops=tie,
-            annotation_clip=False,
+            color=INK,
+            weight=weight,
         )
 
 
 def apart(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
-    """Rising places, at least ``gap`` from each other, as near as they can be to where they are wanted.
+    """Rising places from 0 to 1, at least ``gap`` from each other, as near as they can be to where they are wanted.
 
     >>> apart(np.array([0.1, 0.1, 0.9]), 0.1).round(3).tolist()
     [0.05, 0.15, 0.9]
+    >>> apart(np.array([0.0, 0.0, 1.0]), 0.1).round(3).tolist()
+    [0.0, 0.1, 1.0]
     """
     steps = gap * np.arange(len(wanted))
     groups = list[tuple[float, int]]()  # means of what is wanted less the steps, pooled until they rise
@@ -176,4 +188,5 @@ def apart(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
             before, number = groups.pop()
             mean, count = (before * number + mean * count) / (number + count), number + count
         groups.append((mean, count))
-    return np.array([mean for mean, count in groups for _ in range(count)], dtype=np.float64) + steps
+    free = np.array([mean for mean, count in groups for _ in range(count)], dtype=np.float64) + steps
+    return np.asarray(np.maximum(np.minimum(free, 1.0 - steps[::-1]), steps))

@@ -18,7 +18,6 @@ EVENTS = {"given up": ("x", 4.5), "failed": ("X", 6.0), "chosen": ("*", 9.0)}
 """What can happen to a candidate -> the shape and the size of its mark."""
 
 _FAR = 30  # times what most candidates end with: losses that far above call for a logarithmic axis
-_BANDS = 3  # candidates whose intervals are drawn as bands
 
 
 def as_story(run: Run) -> Mapping[str, Any]:
@@ -54,8 +53,8 @@ def parts_of(told: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def draw_interval(axes: Any, at: Any, parts: Mapping[str, Any], style: Look, some: slice) -> None:
-    """Of the first few a band, of others that lead bars at ``some`` places: more bands than three hide each other."""
-    if style.place < _BANDS:
+    """Of the first few a band, of others that lead bars at ``some`` places."""
+    if style.banded:
         axes.fill_between(at, parts["low"], parts["high"], color=style.color, alpha=0.12, lw=0, zorder=1)
     elif style.leading:
         axes.vlines(at[some], parts["low"][some], parts["high"][some], color=style.color, lw=0.9, zorder=2)

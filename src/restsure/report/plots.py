@@ -85,7 +85,7 @@ def plot_curves(run: Run, axes: Any = None) -> Any:
             axes.plot(band["steps"], band["mean"], "--", **style.line | {"lw": 1.1 if style.leading else 0.5})
             draw_interval(axes, band["steps"], band, style, slice(-1 - style.place, len(band["mean"]) - style.place))
             end, levels = float(band["mean"][-1]), levels + band["mean"].tolist()
-            edges += [*band["low"], *band["high"]] if style.leading else []
+            edges += [*band["low"], *band["high"]] if style.banded else []
         ends.append((style, end, _steps(candidate)))
     if axes.dataLim.x1 > 10:
         axes.set_xscale("log")
@@ -151,7 +151,7 @@ def plot_outlook(run: Run, axes: Any = None) -> Any:
         ends.append((style, float(parts["mean"][-1]), ", failed" * (arm in failed)))
         settled = len(at) // 10
         levels += parts["mean"][settled:].tolist()
-        edges += [float(value) for part in ("low", "high") for value in parts[part][settled:]]
+        edges += [*parts["low"][settled:], *parts["high"][settled:]] if style.banded else []
     axes.set_xlim(0, max(story["head"]["budget"], story["head"]["spent"]))
     set_limits(axes, levels, edges, wide=is_wide(story))
     label_spent(axes, story["head"]["unit"])
@@ -163,7 +163,7 @@ def plot_outlook(run: Run, axes: Any = None) -> Any:
 def plot_what_if(run: Run, axes: Any = None) -> Any:
     """The loss of the best choice against the budget, with a 90 % band: by the losses as far as the run went, predicted beyond.
 
-    Marks say which candidate that is, where it changes; the vertical line is what was spent.
+    Marks say which candidate that is, from where on; the vertical line is what was spent.
     """
     story, axes = as_story(run), own_axes(axes)
     head = story["head"]
@@ -193,14 +193,13 @@ def plot_what_if(run: Run, axes: Any = None) -> Any:
 
 
 def _mark_changes(axes: Any, changes: Sequence[tuple[float, float, int]], styles: Mapping[int, Look]) -> None:
-    """The mark of the best choice wherever it becomes another one, and its name where it does so for the last time."""
+    """The mark and the name of every leading candidate, where it becomes the best choice for the last time."""
     arms = [arm for _, _, arm in changes]
-    last = dict[int, tuple[Look, float, float]]()
-    for k, (at, loss, arm) in enumerate(changes):
-        if arm in styles and styles[arm].leading and (k == 0 or arms[k - 1] != arm):
-            axes.plot([at], [loss], **styles[arm].mark())
-            last[arm] = styles[arm], at, loss
-    label_points(axes, list(last.values()))
+    last = {arm: k for k, arm in enumerate(arms) if k == 0 or arms[k - 1] != arm}
+    points = [(styles[arm], *changes[k][:2]) for arm, k in last.items() if arm in styles and styles[arm].leading]
+    for style, at, loss in points:
+        axes.plot([at], [loss], **style.mark())
+    label_points(axes, points)
 
 
 def _steps(candidate: Mapping[str, Any]) -> str:
