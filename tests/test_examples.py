@@ -56,6 +56,10 @@ CLAIMS = {
         r"MLflow: Bayes, wrong: FAILED, 0 steps.*MLflow: linear/averaged: FINISHED, [12]\d\d steps.*"
         r"five classifiers: FINISHED, the winner is linear/averaged"
     ),
+    "15_pictures.py": (
+        r"^network, 256: loss 0\.00.* of 600 training steps, among 8 candidates\n"
+        r"Drawn: 1_run, 2_curves, 3_outlook, 4_ribbon, 5_what_if, 6_scores\n"
+    ),
 }
 
 

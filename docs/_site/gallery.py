@@ -43,7 +43,7 @@ def page(script: Path, pictures: list[str]) -> str:
     first, _, rest = (ast.get_docstring(ast.parse(source)) or "").partition("\n")
     title = re.split("[:,.]", first)[0]
     code = source[source.index('"""', 3) + 3 :].strip()
-    shown = "\n\n".join(f"![{Path(name).stem.replace('_', ' ')}]({name})" for name in pictures)
+    shown = "\n\n".join(f"![{Path(name).stem.partition('_')[2].replace('_', ' ')}]({name})" for name in pictures)
     return f"# {title}\n\n{first}\n{rest}\n\n{shown}\n\n```python\n{code}\n```\n"
 
 

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -32,6 +33,7 @@ SETTINGS = {
 
 _FROM = {there: here for here, there in OUTSIDE.items()}
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s#:]+)(?P<anchor>#[^)\s]*)?\)")
+_PICTURE = re.compile(r"<!-- picture: (\S+) -->")
 _FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 
 
@@ -49,9 +51,18 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_: Any) -> str:
     if there.startswith("reference/"):
         return markdown
     folder = posixpath.dirname(_FROM.get(there, f"docs/{there}"))
+    markdown = _PICTURE.sub(lambda found: _picture(found[1], there, files), markdown)
     parts = _FENCE.split(markdown)  # code is every second one
     parts[::2] = [_LINK.sub(lambda link: _moved(link, folder, there, files), part) for part in parts[::2]]
     return "".join(parts)
+
+
+def _picture(name: str, page: str, files: Files) -> str:
+    """A picture of the gallery, which is drawn when the site is built, in the place that a page has for it."""
+    place = f"gallery/{name}"
+    if files.get_file_from_path(place) is None:
+        raise PluginError(f"{page}: no example draws {name}")
+    return f"![{Path(name).stem.partition('_')[2].replace('_', ' ')}]({posixpath.relpath(place, posixpath.dirname(page) or '.')})"
 
 
 def _moved(link: re.Match[str], folder: str, page: str, files: Files) -> str:
