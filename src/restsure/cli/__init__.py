@@ -8,7 +8,7 @@ import sys
 import typer
 
 from restsure import __version__
-from restsure.cli import bench, demo, paper, run, show, theory
+from restsure.cli import bench, demo, paper, report, run, show, theory
 from restsure.errors import InvalidParameter, RestSureError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.command("bench")(bench.bench)
 app.command("demo")(demo.demo)
 app.command("paper")(paper.paper)
+app.command("report")(report.report)
 app.command("resume")(run.resume)
 app.command("run")(run.run)
 app.command("show")(show.show)

@@ -162,9 +162,15 @@ class Result:
 
     def plot(self, path: Path | str) -> Path:
         """Draw the losses of every candidate, and who was trained when, into a file."""
-        from restsure.report.plots import plot_selection
+        from restsure.report import plot_selection
 
         return plot_selection(path, self)
+
+    def save_report(self, path: Path | str = "report.html") -> Path:
+        """Write one self-contained HTML file about the run: outcome, plots, candidates, decisions, configuration."""
+        from restsure.report import save_report
+
+        return save_report(path, self)
 
     def what_if(self, *, budget: int | str) -> tuple[float, float, float]:
         """The loss that the best choice is predicted to have with another budget, low and high.
