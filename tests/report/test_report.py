@@ -3,6 +3,7 @@
 import builtins
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -123,8 +124,6 @@ def test_of_a_result_without_a_directory_and_of_one_that_still_runs(tmp_path) ->
     assert result.save_report(tmp_path / "a.html") == tmp_path / "a.html"
     assert Page((tmp_path / "a.html").read_text()).story()["head"]["leader"] == 1
     with pytest.raises(rs.InvalidParameter, match="result: must come from"):
-        from dataclasses import replace
-
         replace(result, _records=()).save_report(tmp_path / "b.html")
 
 
