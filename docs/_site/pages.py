@@ -62,7 +62,8 @@ def _picture(name: str, page: str, files: Files) -> str:
     place = f"gallery/{name}"
     if files.get_file_from_path(place) is None:
         raise PluginError(f"{page}: no example draws {name}")
-    return f"![{Path(name).stem.partition('_')[2].replace('_', ' ')}]({posixpath.relpath(place, posixpath.dirname(page) or '.')})"
+    words = Path(name).stem.partition("_")[2].replace("_", " ")
+    return f"![{words}]({posixpath.relpath(place, posixpath.dirname(page) or '.')})"
 
 
 def _moved(link: re.Match[str], folder: str, page: str, files: Files) -> str:

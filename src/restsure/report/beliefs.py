@@ -136,7 +136,8 @@ class Beliefs:
 
     def explain(self) -> str:
         """Why the candidate that is next, or was returned; costly while the run goes on."""
-        return with_names(self.progress.game.explain().partition("\n")[0], self.progress.names)
+        words = self.progress.game.explain().partition("\n")[0].partition(f" {self.progress.game.unit}. ")[2]
+        return with_names(words, self.progress.names)
 
 
 def budgets(rows: Sequence[tuple[float, int, Predicted]]) -> dict[str, Any]:

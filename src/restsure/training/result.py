@@ -166,9 +166,15 @@ class Result:
         With a ``path`` the picture goes there (png, pdf or svg, by its ending), and the path is given back; without one, it
         is a figure of matplotlib's, and its axes are given back. Its parts alone, and others: ``restsure.report.plot_*``.
         """
-        from restsure.report.plots import plot_run
+        from restsure.report import plot_run
 
         return plot_run(self, path)
+
+    def save_report(self, path: Path | str = "report.html") -> Path:
+        """Write one self-contained HTML file about the run: outcome, plots, candidates, decisions, configuration."""
+        from restsure.report import save_report
+
+        return save_report(path, self)
 
     def what_if(self, *, budget: int | str) -> tuple[float, float, float]:
         """The loss that the best choice is predicted to have with another budget, low and high.
