@@ -103,3 +103,10 @@ def test_reference_has_every_public_name(site: Path, pages: dict[Path, Reader]) 
     text = (site / "reference" / "policies.html").read_text()
     assert ":meth:" not in text
     assert "&gt;&gt;&gt; </span>" in text  # doctests are code, not quotations
+
+
+def test_docstrings_become_markdown() -> None:
+    file = ROOT / "docs" / "_site" / "docstrings.py"
+    done = subprocess.run([sys.executable, "-m", "doctest", "-v", file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "Trying:\n    print(as_markdown(" in done.stdout
