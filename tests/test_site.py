@@ -109,4 +109,4 @@ def test_docstrings_become_markdown() -> None:
     file = ROOT / "docs" / "_site" / "docstrings.py"
     done = subprocess.run([sys.executable, "-m", "doctest", "-v", file], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    assert "Trying:\n    print(as_markdown(" in done.stdout
+    assert "Trying:\n    as_markdown(" in done.stdout

@@ -26,16 +26,10 @@ class Markdown(griffe.Extension):
 
 
 def as_markdown(text: str) -> str:
-    """
-    >>> print(as_markdown("Twice.\\n\\n>>> 1 + 1\\n2\\n\\nSee :meth:`fail`."))
-    Twice.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
-    <BLANKLINE>
-    See `fail`.
+    r"""Prose with doctests and roles, as Markdown.
+
+    >>> as_markdown("Twice.\n\n>>> 1 + 1\n2\n\nSee :meth:`fail`.")
+    'Twice.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nSee `fail`.'
     """
     fenced = _DOCTEST.sub(lambda found: f"{found[1]}```pycon\n{found[0].rstrip()}\n{found[1]}```\n", text)
     return _ROLE.sub(lambda found: f"`{found[1]}`", fenced)
