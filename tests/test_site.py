@@ -92,7 +92,7 @@ def test_every_document_and_example_has_a_page(site: Path) -> None:
 
 
 def test_reference_has_every_public_name(site: Path, pages: dict[Path, Reader]) -> None:
-    rooms = [path for path in (site / "reference").glob("*.html") if path.stem != "index"]
+    rooms = [path for path in (site / "reference").glob("*.html") if path.stem not in ("index", "command_line")]
     assert len(rooms) > 15
     for path in rooms:
         module = import_module(f"restsure.{path.stem}")
@@ -103,6 +103,17 @@ def test_reference_has_every_public_name(site: Path, pages: dict[Path, Reader]) 
     text = (site / "reference" / "policies.html").read_text()
     assert ":meth:" not in text
     assert "&gt;&gt;&gt; </span>" in text  # doctests are code, not quotations
+
+
+def test_reference_has_every_verb(site: Path) -> None:
+    from restsure.cli import app
+
+    text = (site / "reference" / "command_line.html").read_text()
+    for command in app.registered_commands:
+        assert f'id="restsure-{command.name}"' in text, command.name
+    for option in ("--budget", "--json", "--csv", "DIR"):
+        assert f"<code>{option}</code>" in text
+    assert "as-json" not in text
 
 
 def test_docstrings_become_markdown() -> None:

@@ -1,9 +1,9 @@
-"""The reference: a page for each module that the navigation names, and one with all names of ``restsure`` itself."""
+"""The reference: a page for each module that the navigation names, all names of ``restsure`` itself, and the command line."""
 
 import ast
 from collections.abc import Iterator
 from importlib import import_module
-from inspect import getdoc
+from inspect import Parameter, getdoc, signature
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,8 @@ def on_files(files: Files, config: Any) -> Files:
     places = [place for place in _leaves(config.nav) if place.startswith(FOLDER)]
     modules = [f"restsure.{place.removeprefix(FOLDER).removesuffix('.md')}" for place in places]
     for place, module in zip(places, modules, strict=True):
-        content = overview(modules) if module == "restsure.index" else f"::: {module}\n"
-        files.append(File.generated(config, place, content=content))
+        own = {"restsure.index": overview, "restsure.command_line": command_line}.get(module)
+        files.append(File.generated(config, place, content=f"::: {module}\n" if own is None else own(modules)))
     return files
 
 
@@ -38,6 +38,31 @@ def overview(modules: list[str]) -> str:
     for name in ("bounds", "report", "theory"):
         lines.append(f"| [`rs.{name}`]({name}.md) | {_about(import_module(f'restsure.{name}'))} |")
     return "\n".join([*lines, ""])
+
+
+def command_line(_: list[str]) -> str:
+    """Every verb, with its arguments and options, as ``--help`` has them."""
+    from restsure import cli
+
+    lines = ["# Command line", "", (getdoc(cli) or "").partition("\n\n")[2]]
+    for command in sorted(cli.app.registered_commands, key=lambda command: command.name or ""):
+        lines += ["", f"## restsure {command.name}", "", getdoc(command.callback) or ""]
+        parameters = signature(command.callback, eval_str=True).parameters.values() if command.callback else ()
+        lines += ["", "| | |", "|---|---|"] if parameters else []
+        for parameter in parameters:
+            told = parameter.annotation.__metadata__[0]
+            unsaid = any(parameter.default is nothing for nothing in (Parameter.empty, None, False, ""))
+            usual = "" if unsaid else f" (default: {parameter.default})"
+            lines.append(f"| `{_option(parameter.name, told)}` | {told.help}{usual} |")
+    return "\n".join([*lines, ""])
+
+
+def _option(name: str, told: Any) -> str:
+    """As it is typed: ``DIR``, ``--budget``."""
+    if type(told).__name__ == "ArgumentInfo":
+        return (told.metavar or name).upper()
+    named = [told.default] if isinstance(told.default, str) else []  # where typer keeps the first of an annotation
+    return ", ".join([*named, *(told.param_decls or ())]) or f"--{name.replace('_', '-')}"
 
 
 def _about(thing: Any) -> str:
