@@ -47,7 +47,7 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Page, files: Files, **_: Any) -> str:
     """Links as they are in the repository become links of the site."""
     there = page.file.src_uri
-    page.meta |= SETTINGS.get(there, {})
+    page.meta.update(SETTINGS.get(there, {}))
     if there.startswith("reference/"):
         return markdown
     folder = posixpath.dirname(_FROM.get(there, f"docs/{there}"))
