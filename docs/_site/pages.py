@@ -24,7 +24,7 @@ OUTSIDE = {
 }
 """Files of the repository -> where they are on the site; docs/ is its top."""
 
-SETTINGS = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "index.md": {"hide": ["navigation"]},
     "benchmarks.md": {"search": {"boost": 0.3}},  # its tables have every word many times
     "changelog.md": {"search": {"boost": 0.3}},

@@ -6,7 +6,7 @@ stands at the end of its line. Of many candidates the leading ones have colours,
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -136,40 +136,34 @@ def _short(name: str, longest: int) -> str:
 
 def label_ends(axes: Any, ends: Sequence[tuple[Look, float, str]]) -> None:
     """Names, and what else there is to say, beside the right end of the axes: of leading candidates, where their lines end."""
-    edge = axes.get_xlim()[1]
-    _label(axes, [(look, edge, y, f"{look.name}{more}") for look, y, more in ends if look.leading], x=1.045)
+    shown = [end for end in ends if end[0].leading]
+    edge, x = axes.get_xlim()[1], 1.045
+    places = _label(axes, [(look, edge, y, f"{look.name}{more}") for look, y, more in shown], lambda at: x, lift=0.0)
+    for look, y in places:
+        axes.plot([x], [y], transform=axes.transAxes, **look.mark(), clip_on=False, scalex=False, scaley=False)
 
 
 def label_points(axes: Any, points: Sequence[tuple[Look, float, float]]) -> None:
-    """Names to the right of points."""
-    _label(axes, [(look, x, y, look.name) for look, x, y in points], x=None)
+    """Names a little above points, and to the right."""
+    _label(axes, [(look, x, y, look.name) for look, x, y in points], lambda at: at + 0.03, lift=0.08)
 
 
-def _label(axes: Any, texts: Sequence[tuple[Look, float, float, str]], x: float | None) -> None:
-    """Texts at ``x``, or a little to the right of their points, kept apart, each with its mark and tied to its point."""
+def _label(
+    axes: Any, texts: Sequence[tuple[Look, float, float, str]], x_of: Callable[[float], float], lift: float
+) -> list[tuple[Look, float]]:
+    """Texts kept apart and tied to their points, all in parts of the axes; who stands at which height."""
     if not texts:
-        return
+        return []
     order = sorted(texts, key=lambda text: text[2])
     seen = axes.transAxes.inverted().transform(axes.transData.transform([(at, y) for _, at, y, _ in order]))
     heights = np.clip(seen[:, 1], 0.0, 1.0)
-    line = 9.5 / 72 * axes.figure.dpi / axes.bbox.height
-    for (look, _, _, text), at, height, y in zip(order, seen[:, 0], heights, apart(heights, line), strict=True):
-        place = at + 0.045 if x is None else x
+    places = apart(np.clip(heights + lift, 0.0, 1.0), 9.5 / 72 * axes.figure.dpi / axes.bbox.height)
+    for (look, _, _, text), at, height, y in zip(order, seen[:, 0], heights, places, strict=True):
         tie = {"arrowstyle": "-", "color": look.color, "lw": 0.6, "shrinkA": 0, "shrinkB": 0}
-        axes.annotate("", (at, height), (place, y), *["axes fraction"] * 2, arrowprops=tie, annotation_clip=False)
-        axes.plot([place], [y], transform=axes.transAxes, **look.mark(), clip_on=False, scalex=False, scaley=False)
-        weight = "bold" if look.place == 0 else "normal"
-        axes.annotate(
-            text,
-            (place, y),
-            (6, 0),
-            "axes fraction",
-            "offset points",
-            fontsize=7,
-            va="center",
-            color=INK,
-            weight=weight,
-        )
+        axes.annotate("", (at, height), (x_of(at), y), *["axes fraction"] * 2, arrowprops=tie, annotation_clip=False)
+        font = {"fontsize": 7, "va": "center", "color": INK, "weight": "bold" if look.place == 0 else "normal"}
+        axes.annotate(text, (x_of(at), y), (2 if lift else 6, 0), "axes fraction", "offset points", **font)
+    return [(look, float(y)) for (look, *_), y in zip(order, places, strict=True)]
 
 
 def apart(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
