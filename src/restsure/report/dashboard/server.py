@@ -100,7 +100,7 @@ def application(hub: Hub) -> Starlette:
         content = await asyncio.to_thread(lambda: report(story_of(read_run(hub.directory(run)))))
         return HTMLResponse(content, headers={"content-disposition": f'attachment; filename="{run}.html"'})
 
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", lambda request: HTMLResponse(_page())),
             Route("/assets/{name}", assets),
@@ -115,6 +115,8 @@ def application(hub: Hub) -> Starlette:
             Full: lambda request, error: JSONResponse({"error": str(error)}, 503),
         },
     )
+    app.router.redirect_slashes = False
+    return app
 
 
 def _page() -> str:
@@ -163,10 +165,9 @@ def serve(
     if not root.is_dir():
         raise InvalidParameter(f"dir={str(root)!r}: must be a directory, of a run or with runs in it")
     plotly()  # better to miss it now than in the page
+    names = _names(host, allow_hosts)
     listening = _listen(host, port)
-    port, names = listening.getsockname()[1], _names(host, allow_hosts)
-    shown = names[0]
-    hub = Hub(root)
+    port, shown, hub = listening.getsockname()[1], names[0], Hub(root)
     guard = Guard(application(hub), token=token, hosts=allowed_hosts(names, port), cookie=f"restsure_{port}")
     config = uvicorn.Config(
         guard,
