@@ -28,8 +28,8 @@ ROUTES = [
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get"]
 OUTSIDE = [
     "..", "%2e%2e", "%2e%2e%2f", "..%2fsecret", "%2e%2e%2fsecret", "..%5csecret", "%252e%252e%252fsecret", "%2fetc%2fpasswd",
-    "one%2f..%2f..%2fsecret", "one%00", "%00", ".", "%2e", ".hidden", "link", "con", "one.", "~", "one%0d%0aset-cookie:%20a=b", "a" * 300,
-    "..;", "%c0%ae%c0%ae%c0%af", "file:%2f%2f", "%uff0e%uff0e", "one%20", "%F0%9F%92%A3",
+    "one%2f..%2f..%2fsecret", "one%00", "%00", ".", "%2e", ".hidden", "link", "con", "one.", "~", "one%0d%0aset-cookie:%20a=b",
+    "a" * 300, "..;", "%c0%ae%c0%ae%c0%af", "file:%2f%2f", "%uff0e%uff0e", "one%20", "%F0%9F%92%A3",
 ]  # fmt: skip
 
 
@@ -126,7 +126,8 @@ def test_this_machine_goes_by_several_names(server: Dashboard, spelled: str) -> 
 @pytest.mark.parametrize(
     "host",
     ["", "127.0.0.1", "localhost", "evil.example", "evil.example:{}", "localhost.evil.example:{}", "127.0.0.1.evil.example:{}",
-     "127.0.0.1:1", "localhost:{}0", "user@127.0.0.1:{}", "0.0.0.0:{}", "[::]:{}", "127.1:{}", "2130706433:{}", "localhost.:{}"],
+     "127.0.0.1:1", "localhost:{}0", "user@127.0.0.1:{}", "0.0.0.0:{}", "[::]:{}", "127.1:{}", "2130706433:{}",
+     "localhost.:{}"],
 )  # fmt: skip
 def test_another_host_is_refused_even_with_the_token(server: Dashboard, host: str) -> None:
     for path in ("/runs", f"/?token={server.token}"):

@@ -34,7 +34,7 @@ except ImportError:
 PORT = 8642
 _SLOW_S = 20.0  # after which a follower that takes nothing is dropped
 _KINDS = {"js": "text/javascript", "css": "text/css"}
-_SCRIPTS = ("plotly.js", *SHARED, "live.js")
+_OWN = (*SHARED, "live.js")
 
 
 class EventStream(Response):
@@ -76,7 +76,7 @@ def application(hub: Hub) -> Starlette:
 
     def assets(request: Request) -> Response:
         name = request.path_params["name"]
-        if name not in (*_SCRIPTS, "page.css"):
+        if name not in (*_OWN, "plotly.js", "page.css"):
             return JSONResponse({"error": "there is no such asset"}, 404)
         content = plotly() if name == "plotly.js" else asset(name)
         tag = f'"{digest(content)[8:-1]}"'
@@ -120,7 +120,8 @@ def application(hub: Hub) -> Starlette:
 
 
 def _page() -> str:
-    scripts = "\n".join(f'<script src="/assets/{name}" defer></script>' for name in _SCRIPTS)
+    scripts = "\n".join(f'<script src="/assets/{name}" defer></script>' for name in _OWN)
+    scripts += '\n<script src="/assets/plotly.js" id="plotly" async></script>'
     return page(
         kind="dashboard",
         title="restsure",
