@@ -29,10 +29,13 @@ bench: $(VENV)/.test  ## the speed figures in docs/benchmarks.md, beside Optuna'
 	$(BIN)/python benchmarks/speed.py
 
 clean:
-	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache test-output
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
+
+/usr/bin/chromium:  # the browser of the tests; as root, as in a container
+	apt-get update && apt-get install --yes --no-install-recommends chromium
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[plot,sklearn]'
@@ -42,6 +45,6 @@ $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
 
-$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python /usr/bin/chromium
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
 	touch $@ $(VENV)/.demo $(VENV)/.docs

@@ -200,3 +200,20 @@ def test_without_a_game_the_facts_are_told(tmp_path) -> None:
     assert story["head"]["no_beliefs"] == "made by another version"
     assert story["candidates"][story["head"]["leader"]]["name"] == result.name
     assert story["head"]["sentence"].startswith(f"{result.name}: last loss")
+
+
+def test_beliefs_that_lag_behind_say_nothing_of_now(tmp_path) -> None:
+    """A follower of a long run plays its game after reading it: until then, no winner of long ago is shown as that of now."""
+    recorded(tmp_path)
+    first, *others = read_records(tmp_path)
+    facts, beliefs = Facts(first), Beliefs(first)
+    for record in others:
+        facts.add(record)
+    for record in others[: len(others) // 2]:
+        beliefs.add(record)
+    story = tell(facts, beliefs, state="over")
+    assert story["head"]["leader"] == facts.chosen
+    assert story["head"]["certificate"] is None
+    assert story["candidates"][0]["predicted"] is None
+    assert story["head"]["believed"] < story["head"]["spent"]
+    assert story["outlook"]["spent"]

@@ -24,6 +24,7 @@ from restsure.training.result import with_names
 SHOWN = 40  # candidates that are drawn at the most: those with most training steps
 _PIXELS = 400  # of a ribbon: what is closer than that looks as one
 _LINES = 2_000  # of the log that are kept
+_NEARLY = 0.98  # of what was spent, from which on predictions count as those of now
 _DECISION = re.compile(r"after \S+ [^:]*: arm (\d+)(?: against arm (\d+))?: (.*)", re.DOTALL)
 _GIVES_UP = (
     "Alg. 2 line 11",
@@ -170,6 +171,8 @@ def tell(facts: Facts, beliefs: Beliefs | str, *, state: str, title: str = "") -
     """The story so far, ready for JSON; ``beliefs``: or why there are none. ``state``: running, stopped or over."""
     shown = facts.shown()
     believed = beliefs.tell(shown) if isinstance(beliefs, Beliefs) else {}
+    if believed and not _up_to_date(facts, beliefs):
+        believed = {key: believed[key] for key in ("spent", "outlook")}  # of what is past they are right
     return {
         "head": _head(facts, believed, state, title, beliefs if isinstance(beliefs, str) else ""),
         "candidates": _candidates(facts, believed),
@@ -183,6 +186,13 @@ def tell(facts: Facts, beliefs: Beliefs | str, *, state: str, title: str = "") -
         "notes": list(facts.notes),
         "configuration": _configuration(facts),
     }
+
+
+def _up_to_date(facts: Facts, beliefs: Any) -> bool:
+    """Whether what is believed is of now, or nearly so: whoever follows a long run plays its game after reading it."""
+    if facts.ended:
+        return bool(beliefs.progress.ended)
+    return bool(beliefs.progress.game.spent >= _NEARLY * facts.spent)
 
 
 def _head(facts: Facts, believed: dict[str, Any], state: str, title: str, why: str) -> dict[str, Any]:

@@ -125,7 +125,8 @@ class Result:
         used = f"{self.pulls[self.name]:,} training steps; {spent} of {self.budget:,.15g} {self.unit} spent on"
         if self.unit == "training steps":
             used = f"{self.pulls[self.name]:,} of {spent} training steps, among"
-        return f"{self.name}: loss {self.loss:.4g} ({low:.4g} to {high:.4g}) after {used} {len(self.names)} candidates{cut}"
+        known = f" ({low:.4g} to {high:.4g})" if math.isfinite(low) or math.isfinite(high) else ""
+        return f"{self.name}: loss {self.loss:.4g}{known} after {used} {len(self.names)} candidates{cut}"
 
     def explain(self) -> str:
         """Why this candidate, and every elimination, commitment and failure on the way, by name."""

@@ -11,7 +11,7 @@ from restsure.report.beliefs import Beliefs
 from restsure.report.story import Facts, tell
 
 _SLICE_S = 0.2  # of playing the game again, before what has come of it is shown
-_PIECE = 1 << 16  # bytes of records that are played at a time
+_PIECE = 1 << 18  # bytes of records that are played at a time
 _LINES = 50  # of the log in one part
 _RESTED = 8  # times what a telling takes, that lie between two
 

@@ -34,7 +34,7 @@ except ImportError:
 PORT = 8642
 _SLOW_S = 20.0  # after which a follower that takes nothing is dropped
 _KINDS = {"js": "text/javascript", "css": "text/css"}
-_SCRIPTS = ("plotly.js", *SHARED, "live.js")
+_OWN = (*SHARED, "live.js")
 
 
 class EventStream(Response):
@@ -76,7 +76,7 @@ def application(hub: Hub) -> Starlette:
 
     def assets(request: Request) -> Response:
         name = request.path_params["name"]
-        if name not in (*_SCRIPTS, "page.css"):
+        if name not in (*_OWN, "plotly.js", "page.css"):
             return JSONResponse({"error": "there is no such asset"}, 404)
         content = plotly() if name == "plotly.js" else asset(name)
         tag = f'"{digest(content)[8:-1]}"'
@@ -100,7 +100,7 @@ def application(hub: Hub) -> Starlette:
         content = await asyncio.to_thread(lambda: report(story_of(read_run(hub.directory(run)))))
         return HTMLResponse(content, headers={"content-disposition": f'attachment; filename="{run}.html"'})
 
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", lambda request: HTMLResponse(_page())),
             Route("/assets/{name}", assets),
@@ -115,10 +115,13 @@ def application(hub: Hub) -> Starlette:
             Full: lambda request, error: JSONResponse({"error": str(error)}, 503),
         },
     )
+    app.router.redirect_slashes = False
+    return app
 
 
 def _page() -> str:
-    scripts = "\n".join(f'<script src="/assets/{name}" defer></script>' for name in _SCRIPTS)
+    scripts = "\n".join(f'<script src="/assets/{name}" defer></script>' for name in _OWN)
+    scripts += '\n<script src="/assets/plotly.js" id="plotly" async></script>'
     return page(
         kind="dashboard",
         title="restsure",
@@ -163,10 +166,9 @@ def serve(
     if not root.is_dir():
         raise InvalidParameter(f"dir={str(root)!r}: must be a directory, of a run or with runs in it")
     plotly()  # better to miss it now than in the page
+    names = _names(host, allow_hosts)
     listening = _listen(host, port)
-    port, names = listening.getsockname()[1], _names(host, allow_hosts)
-    shown = names[0]
-    hub = Hub(root)
+    port, shown, hub = listening.getsockname()[1], names[0], Hub(root)
     guard = Guard(application(hub), token=token, hosts=allowed_hosts(names, port), cookie=f"restsure_{port}")
     config = uvicorn.Config(
         guard,

@@ -130,6 +130,7 @@ window.addEventListener("popstate", () => {
   const name = new URLSearchParams(location.search).get("run");
   if (name) look_at(name, false);
 });
+at("plotly").addEventListener("load", () => story && show(story)); // words and tables do not wait for it
 if (run) {
   const name = run;
   run = null;

@@ -87,7 +87,7 @@ function draw_curves(story) {
     if (!curve || !curve.steps.length) continue;
     const leads = arm === story.head.leader, group = `c${arm}`;
     furthest = Math.max(furthest, row.steps);
-    seen.push(...curve.smooth, ...(coloured ? curve.losses : []));
+    if (coloured) seen.push(...curve.smooth, ...curve.losses);
     if (ahead && coloured && ahead.steps.length > 1 && (row.state === "active" || row.state === "chosen")) {
       if (banded.has(arm)) traces.push(...band(ahead.steps, ahead.low, ahead.high, colour, group));
       bands = true;
@@ -98,14 +98,14 @@ function draw_curves(story) {
     if (coloured) traces.push({ x: curve.steps, y: curve.losses, mode: "markers", marker: { size: 3, color: colour, opacity: 0.4 }, hoverinfo: "skip", showlegend: false, legendgroup: group });
     traces.push({
       x: curve.steps, y: curve.smooth, mode: "lines", name: label(row.name, coloured ? 26 : 40), legendgroup: group, showlegend: coloured, legendrank: 1000 - (leads ? 900 : 0) + arm,
-      line: { color: colour, width: leads ? 3.2 : coloured ? 1.8 : 1, dash, shape: "linear" }, opacity: coloured ? 1 : 0.55,
+      line: { color: colour, width: leads ? 3.2 : coloured ? 1.8 : 1, dash, shape: "linear" }, opacity: coloured ? 1 : 0.7,
       hovertemplate: "loss %{y:.4g} after %{x:,} steps",
     });
   }
   at("key-bands").hidden = !bands;
   at("key-grey").hidden = story.candidates.length <= COLOURED;
   draw("plot-curves", traces, layout(story, {
-    height: 400, legend: true, x: { text: "training steps of the candidate", rest: { type: "log", range: [-0.05, Math.log10(furthest) + 0.08] } }, y: { text: "loss", rest: { range: range_of(seen) } },
+    height: 400, legend: true, x: { text: "training steps of the candidate", rest: { type: "log", range: [-0.02, Math.log10(furthest) + 0.08] } }, y: { text: "loss", rest: { range: range_of(seen) } },
   }));
 }
 
