@@ -1,9 +1,9 @@
-# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# Each works on a fresh machine: `make demo`, `make test`, `make docs`.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench torture clean
+.PHONY: demo test check docs bench torture clean
 
 demo: $(VENV)/.demo  ## play the main job and write a picture
 	$(BIN)/restsure demo
@@ -17,6 +17,10 @@ check: $(VENV)/.test  ## style, types, and the one-way flow of the rooms
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(VENV)/.docs  ## the documentation as a site, in site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo site/index.html
+
 torture: $(VENV)/.test  ## ten times as many kills, cuts, flips, failures and races as make test
 	RESTSURE_TORTURE=10 $(BIN)/pytest -n 2 tests/faults tests/security -s
 
@@ -25,15 +29,22 @@ bench: $(VENV)/.test  ## the speed figures in docs/benchmarks.md, beside Optuna'
 	$(BIN)/python benchmarks/speed.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache test-output
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
+
+/usr/bin/chromium:  # the browser of the tests; as root, as in a container
+	apt-get update && apt-get install --yes --no-install-recommends chromium
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[plot,sklearn]'
 	touch $@
 
-$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python /usr/bin/chromium
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
-	touch $@ $(VENV)/.demo
+	touch $@ $(VENV)/.demo $(VENV)/.docs

@@ -10,7 +10,7 @@ import numpy as np
 
 import restsure as rs
 from restsure.policies.horizon_play import HorizonLCBPlay
-from restsure.report.plots import colour, pyplot
+from restsure.report.drawing import PALETTE, new_figure, save
 
 ALPHA = np.array([0.25, 0.95, 0.6, 0.15, 0.75, 0.4])
 BETA = np.array([0.36, 0.06, 0.24, 0.45, 0.19, 0.38])
@@ -60,23 +60,21 @@ class Moments:
 
 
 def draw(path: Path) -> None:
-    plt, moments = pyplot(), Moments()
-    figure, (left, right, ribbon) = plt.subplots(
-        3, 1, figsize=(7.2, 9.0), height_ratios=(1.15, 1, 0.42), layout="constrained"
-    )
+    moments, figure = Moments(), new_figure(7.2, 9.0, shown=False)
+    left, right, ribbon = figure.subplots(3, 1, height_ratios=(1.15, 1, 0.42))
     for arm, (m, mean, sd) in moments.bands.items():
         seen = np.arange(1, moments.at_moment[arm] + 1)
-        left.plot(seen, moments.table[arm, : len(seen)], ".", color=colour(arm), ms=3, alpha=0.55)
-        left.plot(m, mean, "--", color=colour(arm), lw=1.4)
-        left.fill_between(m, mean - sd, mean + sd, color=colour(arm), alpha=0.15, lw=0)
+        left.plot(seen, moments.table[arm, : len(seen)], ".", color=PALETTE[arm], ms=3, alpha=0.55)
+        left.plot(m, mean, "--", color=PALETTE[arm], lw=1.4)
+        left.fill_between(m, mean - sd, mean + sd, color=PALETTE[arm], alpha=0.15, lw=0)
         star = arm == moments.chosen_then
         left.plot(
             moments.reach_then[arm],
             moments.index_then[arm],
             "v",
-            color=colour(arm),
+            color=PALETTE[arm],
             ms=12 if star else 7,
-            mec="black" if star else colour(arm),
+            mec="black" if star else PALETTE[arm],
             label=f"arm {arm}: {moments.at_moment[arm]} pulls, index {moments.index_then[arm]:.2f}"
             + (" (next)" if star else ""),
         )
@@ -89,20 +87,20 @@ def draw(path: Path) -> None:
     left.legend(fontsize=7, ncols=2, loc="lower left", frameon=False)
     index = np.array(moments.index)
     for arm in range(len(ALPHA)):
-        right.step(moments.spent, index[:, arm], where="post", color=colour(arm), lw=1.2)
-        right.annotate(f" {arm}", (moments.spent[-1], index[-1, arm]), color=colour(arm), fontsize=8, va="center")
+        right.step(moments.spent, index[:, arm], where="post", color=PALETTE[arm], lw=1.2)
+        right.annotate(f" {arm}", (moments.spent[-1], index[-1, arm]), color=PALETTE[arm], fontsize=8, va="center")
     right.axvline(moments.moment, color="#999999", lw=0.8, ls=":")
     right.set(ylabel="index: optimistic loss at the reach", xlim=(0, HORIZON), ylim=(-0.45, 0.62))
     right.set_title(
         "The lowest index is pulled; an arm that waits can reach less, and its index rises", fontsize=9, loc="left"
     )
     for spent, arm, times in moments.blocks:
-        ribbon.broken_barh([(spent, times)], (arm - 0.4, 0.8), facecolors=colour(arm))
+        ribbon.broken_barh([(spent, times)], (arm - 0.4, 0.8), facecolors=PALETTE[arm])
     ribbon.set(xlim=(0, HORIZON), xlabel="pulls in total", ylabel="arm pulled", yticks=range(len(ALPHA)))
     ribbon.invert_yaxis()
     for axes in (left, right, ribbon):
         axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=110)
+    save(figure, path, dpi=110)
 
 
 if __name__ == "__main__":

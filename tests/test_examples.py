@@ -61,6 +61,10 @@ CLAIMS = {
         r"( the actor of this candidate died: [^\n]*; restart 1 of 2\n.*){2}losses and winner: True"
     ),
     "14_ray_tune.py": r"\n240 in all; .*\nWidth 64, rate 0\.\d+: accuracy 0\.9[5-9]\d\n.* (\d+) passes",
+    "15_pictures.py": (
+        r"^network, 256: loss 0\.00.* of 600 training steps, among 8 candidates\n"
+        r"Drawn: 1_run, 2_curves, 3_outlook, 4_ribbon, 5_what_if, 6_scores\n"
+    ),
 }
 
 

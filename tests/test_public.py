@@ -12,7 +12,7 @@ PUBLIC = """
     HorizonLCB InvalidLoss InvalidParameter LeastSquares Learner LogTrend MissingExtra NoArmLeft OutOfTurn Policy PowerLaw
     PowerLawArms Pull Recommendation RestSure RestSureError Result RisingElimination RisingSuccessiveRejects RisingUCB
     RisingUCBE RoundNoise RoundRobin Simulation SuccessiveHalving SuccessiveRejects TableArms TwoWindow WrongType
-    __version__ bounds fit_curve pseudo_regret reach select simulate theory
+    __version__ bounds fit_curve pseudo_regret reach report select simulate theory
 """
 
 

@@ -1,5 +1,8 @@
 """restsure: one training budget, many candidate models, the best one back, trained."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from restsure import bounds, theory
 from restsure.arms import Bernoulli, BetaNoise, FunctionArms, Gaussian, PowerLawArms, RoundNoise, TableArms
 from restsure.errors import (
@@ -36,6 +39,9 @@ from restsure.policies import (
 from restsure.problem import Decision, Pull, Recommendation, pseudo_regret, reach
 from restsure.simulation import Simulation, simulate
 from restsure.training import Checkpoints, Learner, ProcessExecutor, Recorded, Result, read_run, select
+
+if TYPE_CHECKING:
+    from restsure import report as report
 
 __version__ = "0.1.0"
 
@@ -94,7 +100,15 @@ __all__ = [
     "pseudo_regret",
     "reach",
     "read_run",
+    "report",
     "select",
     "simulate",
     "theory",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``rs.report`` is loaded when it is asked for: runs need none of it."""
+    if name == "report":
+        return import_module("restsure.report")
+    raise AttributeError(f"module 'restsure' has no attribute {name!r}")

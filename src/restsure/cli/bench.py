@@ -14,8 +14,9 @@ from rich.table import Table
 
 from restsure import checks
 from restsure.errors import InvalidParameter
-from restsure.report.plots import plot_scores
+from restsure.report.drawing import need_matplotlib
 from restsure.report.rows import write_rows
+from restsure.report.scores import save_scores
 from restsure.simulation.suites import DEFAULTS, SUITES, Row, Score, entries, run_suite
 
 
@@ -40,6 +41,8 @@ def bench(
     chosen = [row for row in SUITES[suite](data) if rows.lower() in f"{row.group}, {row.name}".lower()]
     if not chosen:
         raise InvalidParameter(f"rows={rows!r}: must be part of the name of a row of the suite {suite}")
+    if plot:
+        need_matplotlib()  # better to miss it now than after the games
     console = Console(stderr=as_json)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     scores = list[Score]()
@@ -62,7 +65,7 @@ def bench(
         command = f"restsure bench {suite}{options} --replicates {replicates} --seed {seed}"
         write_csv(csv_file, scores, seed=seed, command=command)
     if plot:
-        plot_scores(plot, scores, unit=chosen[0].unit)
+        save_scores(scores, plot, unit=chosen[0].unit)
     if as_json:
         typer.echo(json.dumps([asdict(score) for score in scores]))
         return

@@ -14,7 +14,7 @@ from restsure import checks
 from restsure.cli.show import candidates_table
 from restsure.errors import MissingExtra
 from restsure.policies import HorizonLCB, Policy, RoundRobin, SuccessiveHalving
-from restsure.report.plots import plot_selection, pyplot
+from restsure.report.drawing import need_matplotlib
 from restsure.training import Result, select
 from restsure.training.progress import show_progress
 
@@ -35,7 +35,7 @@ def demo(
 ) -> None:
     """Train ten classifiers of handwritten digits under one budget, give back the best one, and draw how it went."""
     seed = checks.whole("seed", seed, at_least=0)
-    pyplot()  # better to miss it now than after the training
+    need_matplotlib()  # better to miss it now than after the training
     x, y = _digits()
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = order[:TRAINED], order[TRAINED:]
@@ -59,7 +59,7 @@ def demo(
         ours = ours or result
         rows.append({"rule": label, "returns": result.name, "steps": result.pulls[result.name], "test_error": error})
     assert ours is not None
-    where = plot_selection(picture, ours)
+    where = ours.plot(picture)
     if as_json:
         outcome = {"name": ours.name, "pulls": ours.pulls, "loss": ours.loss, "interval": ours.interval}
         typer.echo(json.dumps({"budget": budget, "seed": seed, **outcome, "rows": rows, "picture": str(where)}))

@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,10 +16,12 @@ from rich.table import Table
 from restsure import checks
 from restsure.arms import Gaussian, PowerLawArms
 from restsure.bounds import ExactWeights
+from restsure.estimators import fit_curve
 from restsure.policies import ExploreThenCommit, Policy, RestSure
-from restsure.report.plots import pyplot, save_comparison
-from restsure.report.trace import Trace, record
+from restsure.report.drawing import GREY, INK, PALETTE, need_matplotlib, new_figure, save
+from restsure.report.plots import plot_curves, plot_ribbon
 from restsure.simulation import simulate
+from restsure.training import Result, select
 
 SIGMA, RHO = 0.1, 0.5
 NOISE = Gaussian(SIGMA)
@@ -61,9 +64,9 @@ def paper(
     """Play the paper's algorithms on Example 1 and on eight crossing arms, and draw one game of each."""
     for name, value, least in (("horizon", horizon, 8), ("runs", runs, 1), ("seed", seed, 0)):
         checks.whole(name, value, at_least=least)
-    pyplot()  # better to miss it now than after the games
+    need_matplotlib()  # better to miss it now than after the games
     console = Console(stderr=as_json, quiet=not sys.stdout.isatty() and as_json)
-    rows, traces, names = list[dict[str, Any]](), dict[str, tuple[Trace, PowerLawArms]](), dict[str, list[str]]()
+    rows, games = list[dict[str, Any]](), dict[str, tuple[Result, PowerLawArms]]()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         for title, make in INSTANCES.items():
@@ -89,23 +92,49 @@ def paper(
                     }
                 )
                 progress.remove_task(task)
-            traces[title] = _one_game(arms, horizon, seed), arms
-            names[title] = [f"arm {arm}" for arm in range(arms.n_arms)]
-    where = save_comparison(picture, traces, names)
+            games[title] = _one_game(arms, horizon, seed), arms
+    where = _draw(games, picture)
     if as_json:
         typer.echo(json.dumps({"horizon": horizon, "runs": runs, "seed": seed, "rows": rows, "picture": str(where)}))
         return
     for title in INSTANCES:
         console.print(_table(title, [row for row in rows if row["instance"] == title], horizon, runs))
-        _print_outcome(console, traces[title][0])
+        _print_outcome(console, games[title][0])
     console.print(f"\nPicture of one game of each: {where}", highlight=False)
 
 
-def _one_game(arms: PowerLawArms, horizon: int, seed: int) -> Trace:
-    """A live game, asked and told pull by pull."""
+def _one_game(arms: PowerLawArms, horizon: int, seed: int) -> Result:
+    """A live game, asked and told: arms are candidates like any others, of whom only the losses are known."""
     rng = np.random.default_rng(seed)
-    game = POLICIES[SHOWN].start(arms.n_arms, horizon)
-    return record(game, lambda arm, pull: float(arms.mean(0, arm, pull)) + SIGMA * rng.standard_normal())
+
+    def losses(arm: int) -> Iterator[float]:
+        for pull in count(1):
+            yield float(arms.mean(0, arm, pull)) + SIGMA * rng.standard_normal()
+
+    candidates = {f"arm {arm}": losses(arm) for arm in range(arms.n_arms)}
+    return select(candidates, budget=horizon, policy=POLICIES[SHOWN], progress=False, random_state=seed)
+
+
+def _draw(games: Mapping[str, tuple[Result, PowerLawArms]], path: Path) -> Path:
+    """One column a game: its curves, the truth and how the fitted laws go on above, who was pulled when below."""
+    figure = new_figure(6.8 * len(games), 7.2, shown=False)
+    grid = figure.subplots(2, len(games), height_ratios=(3, 2), squeeze=False)
+    for (title, (result, arms)), curves, ribbon in zip(games.items(), *grid, strict=True):
+        everywhere = np.unique(np.geomspace(1, result.budget, 200).round())
+        for arm, name in enumerate(result.names):
+            curves.plot(everywhere, arms.mean(0, arm, everywhere), ":", color=GREY, lw=1, zorder=0)
+            if result.pulls[name] < 3:
+                continue
+            beyond = everywhere[everywhere >= result.pulls[name]]
+            mean, sd = fit_curve(result.history.losses(name), rho=arms.rho).predict(beyond)
+            curves.plot(beyond, mean, "--", color=PALETTE[arm], lw=1)
+            curves.fill_between(beyond, mean - 2 * sd, mean + 2 * sd, color=PALETTE[arm], alpha=0.12, lw=0)
+        plot_curves(result, curves)
+        curves.set_title(
+            f"{title}\ndotted: the truth    dashed: the fitted law ± 2 sd", fontsize=9, color=INK, loc="left"
+        )
+        plot_ribbon(result, ribbon)
+    return save(figure, path)
 
 
 def _table(title: str, rows: list[dict[str, Any]], horizon: int, runs: int) -> Table:
@@ -124,13 +153,13 @@ def _table(title: str, rows: list[dict[str, Any]], horizon: int, runs: int) -> T
     return table
 
 
-def _print_outcome(console: Console, trace: Trace) -> None:
-    answer = trace.game.recommend()
+def _print_outcome(console: Console, result: Result) -> None:
+    low, high = result.interval
     console.print(
-        f"One live game of “{SHOWN}”: arm {answer.arm} after {answer.pulls:,} of its own pulls, "
-        f"loss {answer.loss:.4f} in [{answer.low:.4f}, {answer.high:.4f}].",
+        f"One live game of “{SHOWN}”: {result.name} after {result.pulls[result.name]:,} of its own pulls, "
+        f"loss {result.loss:.4f} in [{low:.4f}, {high:.4f}].",
         highlight=False,
     )
-    for decision in trace.game.log:
+    for decision in result.explain().splitlines()[1:]:
         console.print(f"  {decision}", style="dim", highlight=False)
     console.print()

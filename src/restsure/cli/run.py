@@ -13,7 +13,7 @@ from restsure.cli.show import tell_result
 from restsure.cli.spec import Source
 from restsure.errors import InvalidParameter
 from restsure.journal import JOURNAL, read_records
-from restsure.report.plots import plot_selection, pyplot
+from restsure.report.drawing import need_matplotlib
 from restsure.training import Checkpoints, select
 from restsure.training.executors import Executor, ProcessExecutor
 from restsure.training.progress import show_progress
@@ -82,7 +82,7 @@ def _train(
 ) -> None:
     arguments = source.arguments()
     if picture is not None:
-        pyplot()  # better to miss it now than after the training
+        need_matplotlib()  # better to miss it now than after the training
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # candidates are noisy about their first batches
         result = select(
@@ -96,7 +96,7 @@ def _train(
             _source=source.to_dict(),
         )
     if picture is not None:
-        plot_selection(picture, result)
+        result.plot(picture)
     if pickled is not None:
         with pickled.open("wb") as file:
             pickle.dump(result.model, file)

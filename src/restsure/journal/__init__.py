@@ -5,6 +5,7 @@ from restsure.journal.journal import FORMAT, JOURNAL, Journal, in_use, read_reco
 from restsure.journal.paths import inside
 from restsure.journal.records import Record, encoded
 from restsure.journal.states import FOLDER, State, States
+from restsure.journal.tail import Peek, Tail, peek
 
 __all__ = [
     "FILES",
@@ -13,12 +14,15 @@ __all__ = [
     "JOURNAL",
     "Files",
     "Journal",
+    "Peek",
     "Record",
     "State",
     "States",
+    "Tail",
     "encoded",
     "in_use",
     "inside",
+    "peek",
     "plain_errors",
     "read_records",
 ]

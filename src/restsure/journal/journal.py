@@ -2,7 +2,8 @@
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -136,6 +137,23 @@ class Journal:
 def read_records(directory: Path | str) -> list[Record]:
     """All records of a run, checked, whether or not it is being written."""
     folder = Path(directory)
+    with looking_at(folder) as (database, head):
+        [(sound,)] = database.execute("PRAGMA integrity_check(1)")
+        if sound != "ok":
+            raise DamagedRun(f"{folder}: the journal is damaged ({' '.join(str(sound).split())})")
+        rows = database.execute("SELECT number, epoch, kind, at_s, body, chain FROM record ORDER BY number")
+        records = list(checked(rows, head))
+    if not records or records[0].kind != "begin":
+        raise DamagedRun(f"{folder}: the journal does not begin with what the run was told")
+    return records
+
+
+@contextmanager
+def looking_at(folder: Path) -> Iterator[tuple[sqlite3.Connection, tuple[int, bytes]]]:
+    """A journal opened for reading, and the number and hash of its last record: one view, whatever is written meanwhile.
+
+    Whoever writes neither waits for it nor notices.
+    """
     path = folder / JOURNAL
     if path.is_symlink() or not path.is_file():
         raise InvalidParameter(f"dir={str(folder)!r}: must be a run directory, with a {JOURNAL}")
@@ -143,24 +161,17 @@ def read_records(directory: Path | str) -> list[Record]:
         database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE_S)
         try:
             _check_format(folder, database)
-            database.execute("BEGIN")  # one view of all tables, whatever is written meanwhile
-            [(sound,)] = database.execute("PRAGMA integrity_check(1)")
-            if sound != "ok":
-                raise DamagedRun(f"{folder}: the journal is damaged ({' '.join(str(sound).split())})")
+            database.execute("BEGIN")
             heads = database.execute("SELECT number, chain FROM head").fetchall()
             if len(heads) != 1:
                 raise DamagedRun(f"{folder}: the journal is damaged: it must have one head, not {len(heads)}")
-            rows = database.execute("SELECT number, epoch, kind, at_s, body, chain FROM record ORDER BY number")
-            records = list(checked(rows, heads[0]))
+            yield database, heads[0]
         except DamagedRun as error:
             raise DamagedRun(str(error) if str(folder) in str(error) else f"{folder}: {error}") from None
         except (UnicodeDecodeError, OverflowError, MemoryError) as error:
             raise DamagedRun(f"{folder}: the journal is damaged ({error})") from None
         finally:
             database.close()
-    if not records or records[0].kind != "begin":
-        raise DamagedRun(f"{folder}: the journal does not begin with what the run was told")
-    return records
 
 
 def in_use(directory: Path | str) -> bool:
@@ -171,8 +182,8 @@ def in_use(directory: Path | str) -> bool:
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)
     try:
         database.execute("SELECT count(*) FROM sqlite_master")
-    except sqlite3.OperationalError as error:
-        return error.sqlite_errorname.startswith("SQLITE_BUSY")
+    except sqlite3.DatabaseError as error:
+        return getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
     finally:
         database.close()
     return False

@@ -34,12 +34,14 @@ def link(before: bytes, number: int, epoch: int, kind: str, at_s: float, body: s
     return hashlib.sha256(before + text.encode()).digest()
 
 
-def checked(rows: Iterable[tuple[Any, ...]], head: tuple[int, bytes]) -> Iterator[Record]:
+def checked(
+    rows: Iterable[tuple[Any, ...]], head: tuple[int, bytes], after: tuple[int, bytes] = (0, START)
+) -> Iterator[Record]:
     """The records of database rows; the first that is not as it was written is named.
 
-    ``head``: the number and hash of the last one.
+    ``head``: the number and hash of the last one; ``after``: those of the one before the first row.
     """
-    chain, count = START, 0
+    count, chain = after
     for number, epoch, kind, at_s, body, found in rows:
         count += 1
         try:

@@ -1,5 +1,20 @@
-"""Show what happened: pictures of games and curves. Needs the extra ``plot``."""
+"""Show what happened: pictures of runs and benchmarks (extra ``plot``), reports (``report``), a live page (``dashboard``).
 
-from restsure.report.plots import plot_curves, plot_ribbon, plot_scores, save_comparison
+A picture takes a run as its result, its directory or the path of that, or its story, which saves making it again for each.
+"""
 
-__all__ = ["plot_curves", "plot_ribbon", "plot_scores", "save_comparison"]
+from restsure.report.html import save_report
+from restsure.report.plots import plot_curves, plot_outlook, plot_ribbon, plot_run, plot_what_if
+from restsure.report.scores import plot_scores
+from restsure.report.story import story_of
+
+__all__ = [
+    "plot_curves",
+    "plot_outlook",
+    "plot_ribbon",
+    "plot_run",
+    "plot_scores",
+    "plot_what_if",
+    "save_report",
+    "story_of",
+]

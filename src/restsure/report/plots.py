@@ -1,177 +1,213 @@
-"""Plots with matplotlib, readable in print and by colour-blind readers."""
+"""Pictures of a run with matplotlib, all drawn from its :func:`story <restsure.report.story.story_of>`.
 
+Every function takes a result, a run directory or its path, or a story (which saves making it again for each picture),
+draws on the axes it is given, or on those of a new figure, and gives them back.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
-from restsure.arms import PowerLawArms
-from restsure.errors import MissingExtra
-from restsure.estimators import fit_curve
-from restsure.report.trace import Trace
-from restsure.simulation.suites import Score
-from restsure.training import Result
+from restsure.errors import InvalidParameter
+from restsure.report.drawing import (
+    GREY,
+    INK,
+    Look,
+    label_ends,
+    label_points,
+    new_figure,
+    own_axes,
+    printable,
+    save,
+)
+from restsure.report.panels import (
+    EVENTS,
+    Run,
+    as_story,
+    draw_interval,
+    draw_key,
+    event_mark,
+    is_wide,
+    label_spent,
+    looks_of,
+    loss_name,
+    parts_of,
+    set_limits,
+)
 
-# Okabe and Ito's palette, told apart with every common colour blindness; the yellow is darkened for white paper.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#B8A700", "#000000")
+_IDLE = "#DDDDDD"  # the line of a row in which nothing happens
 
 
-def pyplot() -> Any:
-    """matplotlib's pyplot, drawing to files; or an error that names the extra."""
-    try:
-        import matplotlib
+def plot_run(run: Run, path: Path | str | None = None) -> Any:
+    """Curves, what was predicted, and who was trained when, one above the other; the axes, or the path if one is given.
 
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingExtra("plots need matplotlib: pip install 'restsure[plot]'") from None
-    return plt
-
-
-def colour(arm: int) -> str:
-    """The colour of an arm, the same in every plot."""
-    return PALETTE[arm % len(PALETTE)]
-
-
-def plot_curves(axes: Any, trace: Trace, names: Sequence[str], arms: PowerLawArms) -> None:
-    """True curves (dotted), fitted curves with a band of two standard deviations, solid as far as each arm was pulled.
-
-    Beyond its pulls a curve is an extrapolation to the horizon and drawn dashed.
+    The prediction is left out where the policy makes none.
     """
-    horizon = trace.game.horizon
-    everywhere = np.unique(np.geomspace(1, horizon, 200).round())
-    for arm, losses in enumerate(trace.losses):
-        axes.plot(everywhere, arms.mean(0, arm, everywhere), ":", color=colour(arm), lw=1, zorder=2)
-        if len(losses) < 3:
+    story = as_story(run)
+    predicts = bool(story["outlook"]["spent"])
+    rows = len(story["shown"])
+    heights = [3.4, *([2.2] if predicts else []), 0.9 + min(0.21 * rows, 4.5)]
+    figure = new_figure(7.6, sum(heights) + 0.6, shown=path is None)
+    axes = np.atleast_1d(figure.subplots(len(heights), 1, height_ratios=heights))
+    plot_curves(story, axes[0])
+    if predicts:
+        plot_outlook(story, axes[1])
+    plot_ribbon(story, axes[-1])
+    figure.suptitle(_title(story), fontsize=8.5, x=0.01, ha="left")
+    return axes if path is None else save(figure, path)
+
+
+def plot_curves(run: Run, axes: Any = None) -> Any:
+    """The losses of every candidate over its own training steps, smoothed, and where each could still get.
+
+    Dots are losses; a line is the mean of the last fifth of them, with a mark where the candidate stands; dashed, with a band,
+    is what the policy predicts from there to the candidate's reach, all that the rest of the budget could give it.
+    """
+    story, axes = as_story(run), own_axes(axes)
+    ends, levels, edges = list[tuple[Look, float, str]](), list[float](), list[float]()
+    for arm, style in looks_of(story).items():
+        curve, candidate = story["curves"][arm], story["candidates"][arm]
+        steps, smooth = np.array(curve["steps"]), np.array(curve["smooth"], dtype=np.float64)
+        if not len(steps):
             continue
-        fit = fit_curve(losses, rho=arms.rho)
-        reached = np.unique(np.geomspace(1, len(losses), 100).round())
-        beyond = np.unique(np.geomspace(len(losses), horizon, 50).round())
-        label = f"{names[arm]}: {len(losses):,} pulls"
-        axes.plot(reached, fit.predict(reached)[0], "-", color=colour(arm), lw=1.8, label=label, zorder=3)
-        axes.plot(beyond, fit.predict(beyond)[0], "--", color=colour(arm), lw=0.9, zorder=3)
-        mean, sd = fit.predict(everywhere)
-        axes.fill_between(everywhere, mean - 2 * sd, mean + 2 * sd, color=colour(arm), alpha=0.13, lw=0, zorder=1)
-    axes.set_xscale("log")
-    axes.set_xlim(1, horizon)
-    means = arms.means(np.array([0]), 1)[0]
-    axes.set_ylim(0, 1.08 * float(means.max()))
-    axes.set_xlabel("pulls of the arm")
-    axes.set_ylabel("loss")
-    axes.legend(fontsize=7, loc="upper right", frameon=False)
-    axes.text(
-        0.01,
-        0.02,
-        "dotted: truth    solid: fit so far    dashed: extrapolation    band: fit ± 2 sd",
-        transform=axes.transAxes,
-        fontsize=6.5,
-        color="#555555",
-    )
-
-
-def plot_ribbon(axes: Any, trace: Trace, names: Sequence[str]) -> None:
-    """Who was pulled when, over the whole budget; a cross where an arm was eliminated, a star where the game committed."""
-    spans: dict[int, list[tuple[int, int]]] = {arm: [] for arm in range(len(names))}
-    spent = 0
-    for pull in trace.pulls:
-        spans[pull.arm].append((spent, pull.times))
-        spent += pull.times
-    for arm, blocks in spans.items():
-        axes.broken_barh(blocks, (arm - 0.32, 0.64), facecolors=colour(arm), edgecolors=colour(arm), lw=0.3)
-    for decision in trace.game.log:
-        mark, size = ("x", 5) if "line 11" in decision.rule else ("*", 9)
-        edge = "white" if mark == "*" else "black"
-        axes.plot(decision.spent, decision.arm, mark, color="black", mec=edge, ms=size, clip_on=False, zorder=5)
-    axes.set_xlim(0, trace.game.horizon)
-    axes.set_yticks(range(len(names)), names, fontsize=7)
-    axes.set_ylim(len(names) - 0.5, -0.5)
+        winner = arm == story["head"]["leader"]
+        if style.leading:
+            axes.plot(steps, curve["losses"], ".", ms=3, alpha=0.35, color=style.color, zorder=1.5, mew=0)
+        axes.plot(steps, smooth, "-", **style.line | ({"lw": 2.6} if winner else {}))
+        axes.plot(steps[-1:], smooth[-1:], **style.mark("X" if candidate["state"] == "failed" else ""))
+        end, levels = float(smooth[-1]), levels + smooth.tolist()
+        band = parts_of(story["bands"].get(arm))
+        if len(band["mean"]):
+            axes.plot(band["steps"], band["mean"], "--", **style.line | {"lw": 1.1 if style.leading else 0.5})
+            draw_interval(axes, band["steps"], band, style, slice(-1 - style.place, len(band["mean"]) - style.place))
+            end, levels = float(band["mean"][-1]), levels + band["mean"].tolist()
+            edges += [*band["low"], *band["high"]] if style.banded else []
+        ends.append((style, end, _steps(candidate)))
+    if axes.dataLim.x1 > 10:
+        axes.set_xscale("log")
+    else:
+        axes.locator_params(axis="x", integer=True)
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.set_xlabel("pulls spent in total   (x: eliminated, star: chosen for the rest)")
+    set_limits(axes, levels, edges, wide=is_wide(story))
+    axes.set_xlabel("training steps of the candidate")
+    axes.set_ylabel(loss_name(story))
+    label_ends(axes, ends)
+    return axes
 
 
-def save_comparison(
-    path: str | Path, runs: Mapping[str, tuple[Trace, PowerLawArms]], names: Mapping[str, Sequence[str]]
-) -> Path:
-    """One column a run: its curves above, its ribbon below. Returns where the picture is."""
-    plt = pyplot()
-    figure, grid = plt.subplots(
-        2, len(runs), figsize=(6.4 * len(runs), 7.2), height_ratios=(3, 2), squeeze=False, layout="constrained"
-    )
-    for column, (title, (trace, arms)) in enumerate(runs.items()):
-        plot_curves(grid[0][column], trace, names[title], arms)
-        grid[0][column].set_title(title, fontsize=10)
-        plot_ribbon(grid[1][column], trace, names[title])
-    path = Path(path)
-    figure.savefig(path, dpi=140)
-    plt.close(figure)
-    return path
-
-
-def plot_selection(path: str | Path, result: Result) -> Path:
-    """A selection: the losses of every candidate, smoothed, over its training steps; and who was trained when."""
-    plt = pyplot()
-    names = list(result.names)
-    figure, (curves, ribbon) = plt.subplots(2, 1, figsize=(8.2, 7.6), height_ratios=(3, 2), layout="constrained")
-    for k, name in enumerate(names):
-        losses = np.array(result.history.losses(name))
-        if not len(losses):
-            continue
-        steps, style = np.arange(1, len(losses) + 1), "-" if k < len(PALETTE) else "--"
-        smooth = [losses[max(0, int(0.8 * s) - 1) : s].mean() for s in steps]
-        curves.plot(steps, losses, ".", ms=2, alpha=0.25, color=colour(k))
-        width = 2.6 if name == result.name else 1.1
-        curves.plot(steps, smooth, style, color=colour(k), lw=width, label=f"{name}: {len(losses):,} steps")
-    curves.set_xscale("log")
-    curves.set_xlabel("training steps of the candidate")
-    curves.set_ylabel("loss on the next batch")
-    curves.set_title(str(result), fontsize=9, loc="left")
-    curves.legend(fontsize=7, frameon=False, loc="upper right")
-    for block in result.history:
-        k = names.index(block.name)
-        ribbon.broken_barh([(block.spent, block.cost)], (k - 0.36, 0.72), facecolors=colour(k))
-    ribbon.set_yticks(range(len(names)), names, fontsize=7)
-    ribbon.set_ylim(len(names) - 0.5, -0.5)
-    ribbon.set_xlim(0, max(result.budget, result.spent))
-    ribbon.set_xlabel(f"{result.unit} in total")
-    for axes in (curves, ribbon):
-        axes.spines[["top", "right"]].set_visible(False)
-    path = Path(path)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-    return path
-
-
-def plot_scores(path: str | Path, scores: Sequence[Score], *, unit: str) -> Path:
-    """Mean regrets of a benchmark: a line of dots a row, a colour and a shape a policy, with two standard errors."""
-    plt = pyplot()
-    rows = list(dict.fromkeys((score.group, score.row) for score in scores))
-    policies = list(dict.fromkeys(score.policy for score in scores))
-    figure, axes = plt.subplots(figsize=(9, 1.6 + 0.3 * len(rows)), layout="constrained")
-    floor = max(0.01, min((score.regret for score in scores if score.regret > 0), default=1.0) / 2)
-    for k, policy in enumerate(policies):
-        mine = [score for score in scores if score.policy == policy]
-        at = np.array([max(score.regret, floor) for score in mine])
-        spread = 2 * np.array([score.se for score in mine])
-        axes.errorbar(
-            at,
-            [rows.index((score.group, score.row)) for score in mine],
-            xerr=[np.minimum(spread, at - floor), spread],
-            fmt="osD^v<>PX*"[k % 10],
-            ms=5,
-            lw=0.8,
-            color=colour(k),
-            mfc=colour(k) if k < len(PALETTE) else "white",
-            label=policy,
+def plot_ribbon(run: Run, axes: Any = None) -> Any:
+    """Who was trained when, over the budget, and where a candidate was given up, failed, or was chosen for the rest."""
+    story = as_story(run)
+    styles, head = looks_of(story), story["head"]
+    axes = own_axes(axes, 6.4, 0.9 + 0.21 * len(styles))
+    rows = {arm: row for row, arm in enumerate(styles)}
+    for arm, style in styles.items():
+        spans = [(start, end - start) for start, end in story["ribbon"][arm]]
+        axes.axhline(rows[arm], color=_IDLE, lw=0.5, zorder=0)
+        axes.broken_barh(
+            spans, (rows[arm] - 0.36, 0.72), facecolors=style.color, edgecolors=style.color, lw=0.4, zorder=2
         )
+    marked = [line for line in story["log"] if line["kind"] in EVENTS and line["arm"] in rows]
+    for line in marked:
+        axes.plot([line["spent"]], [rows[line["arm"]]], **event_mark(line["kind"]), clip_on=False, zorder=5)
+    axes.set_xlim(0, max(head["budget"], head["spent"]))
+    names = [style.name for style in styles.values()]
+    axes.set_yticks(range(len(rows)), names, fontsize=7 if len(rows) <= 20 else 5.5)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    label_spent(axes, head["unit"])
+    draw_key(axes, [kind for kind in EVENTS if any(line["kind"] == kind for line in marked)])
+    return axes
+
+
+def plot_outlook(run: Run, axes: Any = None) -> Any:
+    """The final loss that was predicted of every candidate, had it got all that was left, as the run went on; 90 % bands.
+
+    Raises InvalidParameter where the policy predicts nothing.
+    """
+    story = as_story(run)
+    spent, of = story["outlook"]["spent"], story["outlook"]["of"]
+    if not spent:
+        raise InvalidParameter("run: must be one of a policy that predicts losses, and have begun")
+    axes, failed = own_axes(axes), {line["arm"]: line["spent"] for line in story["log"] if line["kind"] == "failed"}
+    ends, levels, edges = list[tuple[Look, float, str]](), list[float](), list[float]()
+    for arm, style in looks_of(story).items():
+        known = sum(at <= failed.get(arm, math.inf) for at in spent)  # of one that failed nothing more is expected
+        parts = parts_of({part: values[:known] for part, values in (of[arm] | {"spent": spent}).items()})
+        if not len(parts["mean"]):
+            continue
+        at, leads = parts["spent"], arm == story["head"]["leader"]
+        axes.plot(at, parts["mean"], "-", **style.line | ({"lw": 2.4} if leads else {}))
+        if style.leading:  # marks and intervals here and there, beside those of the others
+            some = slice((2 * style.place + 1) * len(at) // 40, None, max(1, len(at) // 5))
+            axes.plot(at[some], parts["mean"][some], **style.mark(), clip_on=False)
+            draw_interval(axes, at, parts, style, some)
+        if arm in failed:
+            axes.plot(at[-1:], parts["mean"][-1:], **style.mark("X"))
+        ends.append((style, float(parts["mean"][-1]), ", failed" * (arm in failed)))
+        settled = len(at) // 10
+        levels += parts["mean"][settled:].tolist()
+        edges += [*parts["low"][settled:], *parts["high"][settled:]] if style.banded else []
+    axes.set_xlim(0, max(story["head"]["budget"], story["head"]["spent"]))
+    set_limits(axes, levels, edges, wide=is_wide(story))
+    label_spent(axes, story["head"]["unit"])
+    axes.set_ylabel(f"predicted final {loss_name(story)}")
+    label_ends(axes, ends)
+    return axes
+
+
+def plot_what_if(run: Run, axes: Any = None) -> Any:
+    """The loss of the best choice against the budget, with a 90 % band: by the losses as far as the run went, predicted beyond.
+
+    Marks say which candidate that is, from where on; the vertical line is what was spent.
+    """
+    story, axes = as_story(run), own_axes(axes)
+    head = story["head"]
+    changes, levels, edges = list[tuple[float, float, int]](), list[float](), list[float]()
+    for part, line, label in (("before", "-", "by the losses so far"), ("ahead", "--", "predicted")):
+        found = story["what_if"][part]
+        at = np.array(found["budget"], dtype=np.float64)
+        if not len(at):
+            continue
+        loss, low, high = (np.array(found[name], dtype=np.float64) for name in ("loss", "low", "high"))
+        axes.plot(at, loss, line, color=INK, lw=1.6, zorder=3, label=label)
+        axes.fill_between(at, low, high, color=INK, alpha=0.15, lw=0, zorder=1)
+        changes += list(zip(at.tolist(), loss.tolist(), found["arm"], strict=True))
+        levels += loss.tolist()
+        edges += [*low.tolist(), *high.tolist()]
+    if not changes:
+        raise InvalidParameter("run: must have begun")
+    axes.axvline(head["spent"], color=GREY, lw=0.8, ls=":", zorder=0)
     axes.set_xscale("log")
-    axes.set_xlim(left=floor)
-    axes.set_yticks(range(len(rows)), [row if group in row else f"{group}, {row}" for group, row in rows], fontsize=7)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.grid(axis="y", lw=0.3)
-    axes.set_xlabel(f"mean regret in {unit} (log scale, from {floor:.2g} on), ± 2 standard errors")
-    figure.legend(*axes.get_legend_handles_labels(), fontsize=7, loc="outside lower center", ncols=6, frameon=False)
-    path = Path(path)
-    figure.savefig(path, dpi=140)
-    plt.close(figure)
-    return path
+    axes.xaxis.set_major_formatter("{x:,g}")
+    set_limits(axes, levels, edges, wide=is_wide(story))
+    axes.set_xlabel(f"budget in {head['unit']}")
+    axes.set_ylabel(f"{loss_name(story)} of the best choice")
+    _mark_changes(axes, changes, looks_of(story))
+    axes.legend(loc="upper right", fontsize=7, frameon=False)
+    return axes
+
+
+def _mark_changes(axes: Any, changes: Sequence[tuple[float, float, int]], styles: Mapping[int, Look]) -> None:
+    """The mark and the name of every leading candidate, where it becomes the best choice for the last time."""
+    arms = [arm for _, _, arm in changes]
+    last = {arm: k for k, arm in enumerate(arms) if k == 0 or arms[k - 1] != arm}
+    points = [(styles[arm], *changes[k][:2]) for arm, k in last.items() if arm in styles and styles[arm].leading]
+    for style, at, loss in points:
+        axes.plot([at], [loss], **style.mark())
+    label_points(axes, points)
+
+
+def _steps(candidate: Mapping[str, Any]) -> str:
+    """How many training steps it has had, and whether it failed: what stands behind its name."""
+    steps, failed = candidate["steps"], candidate["state"] == "failed"
+    return f" · {steps:,} step{'s' * (steps != 1)}{', failed' * failed}"
+
+
+def _title(story: Mapping[str, Any]) -> str:
+    """The outcome in a sentence, on two lines at the most."""
+    return "\n".join(printable(wrap(story["head"]["sentence"], 112, max_lines=2, placeholder=" …"), longest=113))

@@ -37,6 +37,7 @@ class Recorded:
             model=lambda arm: None,
             interrupted=self.state == "stopped",
             notes=progress.notes,
+            records=self.records,
         )
 
     def to_dict(self) -> dict[str, Any]:

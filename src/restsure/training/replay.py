@@ -19,7 +19,7 @@ class Progress:
 
     ``out``: pulls that were asked for and not told, in the order of asking; ``states``: for each arm the newest saved state
     and the pulls it had then; ``retries``: how often each arm was brought back after a failure, and ``restarts``,
-    after its place was lost; ``seconds``: of training.
+    after its place was lost; ``seconds``: of training; ``records``: all that happened, as a journal has it or would.
     """
 
     names: tuple[str, ...]
@@ -35,6 +35,7 @@ class Progress:
     ended: bool = False
     stopped: bool = False
     cut: set[int] = field(default_factory=set)
+    records: list[Record] = field(default_factory=list)
 
     def ask(self, most: int | Sequence[int] | None) -> Pull | None:
         """One more pull beside those that are out, if the rule wants any."""
@@ -50,8 +51,8 @@ class Progress:
         self.game.tell(arm, losses, cost=cost)
         self.seconds[arm] = self.seconds.get(arm, 0.0) + seconds
         block = Block(spent, self.names[arm], self.game.pulls[arm], tuple(map(float, losses)), self.game.spent - spent)
-        before = self.history[-1] if self.history else block
-        if arm in self.cut and before.name == block.name:  # pieces of one decision are one block
+        before = self.history[-1] if self.history else None
+        if before is not None and arm in self.cut and before.name == block.name:  # pieces of one decision are one block
             self.history[-1] = Block(
                 before.spent, block.name, block.pulls, before.losses + block.losses, before.cost + block.cost
             )
@@ -72,44 +73,49 @@ class Progress:
 
 def replay(records: Sequence[Record]) -> Progress:
     """Play the game of a run again, as far as its records go; where it goes another way than it did, that is named."""
+    progress = Progress(*open_game(records[0].body), records=list(records))
+    for record in records[1:]:
+        advance(progress, record)
+    return progress
+
+
+def advance(progress: Progress, record: Record) -> None:
+    """Play on by one record; whoever follows a run need not begin again at each."""
     try:
-        return _replay(records)
+        _advance(progress, record)
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RestSureError) as error:
         if isinstance(error, DamagedRun):
             raise
         raise DamagedRun(f"the journal cannot be played again ({type(error).__name__}: {error})") from None
 
 
-def _replay(records: Sequence[Record]) -> Progress:
-    progress = Progress(*open_game(records[0].body))
-    for record in records[1:]:
-        body = record.body
-        for asked in body.get("asked", ()):  # also when nothing was wanted: a rule may learn from being asked
-            pull = progress.ask(None if asked is None else asked[1])
-            found = None if pull is None else [pull.arm, pull.times]
-            if found != asked:
-                wanted, wants = (_words(progress.names, each) for each in (asked, found))
-                raise DamagedRun(
-                    f"record {record.number} has {wanted}, where the policy now wants {wants}: made by another version of "
-                    f"restsure or numpy, or on another kind of processor"
-                )
-        if record.kind == "block":
-            progress.tell(body["arm"], body["losses"], body["cost"], body["seconds"])
-        elif record.kind == "fail":
-            progress.fail(body["arm"], body["reason"], body["cost"])
-        elif record.kind == "checkpoint":
-            progress.states[body["arm"]] = State.from_dict(body), body["pulls"]
-        elif record.kind == "drop":
-            for arm in body["arms"]:
-                del progress.states[arm]
-        elif record.kind == "note":
-            progress.notes.append(body["text"])
-            for word, counts in (("retried", progress.retries), ("restarted", progress.restarts)):
-                if (arm := body.get(word)) is not None:
-                    counts[arm] = counts.get(arm, 0) + 1
-        progress.stopped = record.kind == "stop"
-        progress.ended |= record.kind == "end"
-    return progress
+def _advance(progress: Progress, record: Record) -> None:
+    body = record.body
+    for asked in body.get("asked", ()):  # also when nothing was wanted: a rule may learn from being asked
+        pull = progress.ask(None if asked is None else asked[1])
+        found = None if pull is None else (pull.arm, pull.times)
+        if found != (None if asked is None else tuple(asked)):
+            wanted, wants = (_words(progress.names, each) for each in (asked, found))
+            raise DamagedRun(
+                f"record {record.number} has {wanted}, where the policy now wants {wants}: made by another version of "
+                f"restsure or numpy, or on another kind of processor"
+            )
+    if record.kind == "block":
+        progress.tell(body["arm"], body["losses"], body["cost"], body["seconds"])
+    elif record.kind == "fail":
+        progress.fail(body["arm"], body["reason"], body["cost"])
+    elif record.kind == "checkpoint":
+        progress.states[body["arm"]] = State.from_dict(body), body["pulls"]
+    elif record.kind == "drop":
+        for arm in body["arms"]:
+            del progress.states[arm]
+    elif record.kind == "note":
+        progress.notes.append(body["text"])
+        for word, counts in (("retried", progress.retries), ("restarted", progress.restarts)):
+            if (arm := body.get(word)) is not None:
+                counts[arm] = counts.get(arm, 0) + 1
+    progress.stopped = record.kind == "stop"
+    progress.ended |= record.kind == "end"
 
 
 def _words(names: Sequence[str], pull: Sequence[int] | None) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from restsure.errors import InvalidParameter, NoArmLeft
+from restsure.journal import Record
 from restsure.policies import Game
 from restsure.problem import Recommendation
 from restsure.training.meter import read_budget
@@ -116,14 +117,16 @@ class Result:
     interrupted: bool
     names: tuple[str, ...] = field(repr=False)
     _game: Game = field(repr=False)
+    _records: Sequence[Record] = field(repr=False, default=())
 
     def __str__(self) -> str:
         low, high = self.interval
-        spent, cut = f"{round(self.spent, 1):,g}", ", interrupted" if self.interrupted else ""
-        used = f"{self.pulls[self.name]:,} training steps; {spent} of {self.budget:,g} {self.unit} spent on"
+        spent, cut = f"{round(self.spent, 1):,.15g}", ", interrupted" if self.interrupted else ""
+        used = f"{self.pulls[self.name]:,} training steps; {spent} of {self.budget:,.15g} {self.unit} spent on"
         if self.unit == "training steps":
             used = f"{self.pulls[self.name]:,} of {spent} training steps, among"
-        return f"{self.name}: loss {self.loss:.4g} ({low:.4g} to {high:.4g}) after {used} {len(self.names)} candidates{cut}"
+        known = f" ({low:.4g} to {high:.4g})" if math.isfinite(low) or math.isfinite(high) else ""
+        return f"{self.name}: loss {self.loss:.4g}{known} after {used} {len(self.names)} candidates{cut}"
 
     def explain(self) -> str:
         """Why this candidate, and every elimination, commitment and failure on the way, by name."""
@@ -158,11 +161,21 @@ class Result:
             "misfit": self.misfits.get(name),
         }
 
-    def plot(self, path: Path | str) -> Path:
-        """Draw the losses of every candidate, and who was trained when, into a file."""
-        from restsure.report.plots import plot_selection
+    def plot(self, path: Path | str | None = None) -> Any:
+        """Draw the run: the losses of every candidate, what each was predicted to reach, and who was trained when.
 
-        return plot_selection(path, self)
+        With a ``path`` the picture goes there (png, pdf or svg, by its ending), and the path is given back; without one, it
+        is a figure of matplotlib's, and its axes are given back. Its parts alone, and others: ``restsure.report.plot_*``.
+        """
+        from restsure.report import plot_run
+
+        return plot_run(self, path)
+
+    def save_report(self, path: Path | str = "report.html") -> Path:
+        """Write one self-contained HTML file about the run: outcome, plots, candidates, decisions, configuration."""
+        from restsure.report import save_report
+
+        return save_report(path, self)
 
     def what_if(self, *, budget: int | str) -> tuple[float, float, float]:
         """The loss that the best choice is predicted to have with another budget, low and high.
@@ -242,8 +255,9 @@ def result_of(
     model: Any,
     interrupted: bool = False,
     notes: Sequence[str] = (),
+    records: Sequence[Record] = (),
 ) -> Result:
-    """What came out; ``model``: the arm's model, given the arm."""
+    """What came out; ``model``: the arm's model, given the arm; ``records``: all that happened."""
     failures = {names[arm]: reason for arm, reason in game.failures.items()}
     if len(failures) == len(names):
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failures.items())
@@ -267,4 +281,5 @@ def result_of(
         interrupted=interrupted,
         names=names,
         _game=game,
+        _records=records,
     )

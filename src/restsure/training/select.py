@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -12,7 +13,7 @@ import numpy as np
 
 from restsure import checks
 from restsure.errors import DamagedRun, InvalidParameter, WrongType
-from restsure.journal import Journal, States, encoded
+from restsure.journal import Journal, Record, States, encoded
 from restsure.policies import HorizonLCB, Policy
 from restsure.training.adapters import BatchLearner, Judge, Learner, LoopLearner, as_learner
 from restsure.training.checkpoints import Checkpoints, Keeper
@@ -111,7 +112,11 @@ def select(
     with ExitStack() as stack:
         journal = keeper = None
         if run_dir is None:
-            run = Progress(names, meter, meter.start(policy, len(names), costs, seed))
+            begin = told(names, candidates, None, meter=meter, costs=costs, policy=policy, seed=seed)
+            run = Progress(
+                names, meter, meter.start(policy, len(names), costs, seed), records=[_record(1, "begin", begin)]
+            )
+            run.records.append(_record(2, "open", _opened(executor)))
         else:
             begin = told(names, candidates, judge, meter=meter, costs=costs, policy=policy, seed=seed)
             journal = stack.enter_context(Journal(run_dir))
@@ -124,7 +129,15 @@ def select(
             learner = session.learner(arm)
             return getattr(learner, "model", learner)
 
-        return result_of(names, run.game, run.history, model=model, interrupted=session.interrupted, notes=run.notes)
+        return result_of(
+            names,
+            run.game,
+            run.history,
+            model=model,
+            interrupted=session.interrupted,
+            notes=run.notes,
+            records=run.records,
+        )
 
 
 def _recorded(
@@ -145,8 +158,17 @@ def _recorded(
     keeper = Keeper(rule, States(journal.directory, journal.files), run.states)
     if not run.ended:
         keeper.tidy()  # what a crash left behind
-        journal.append("open", {**versions(), "process": os.getpid(), "workers": executor.workers})
+        journal.append("open", _opened(executor))
+        run.records.append(_record(len(run.records) + 1, "open", _opened(executor)))
     return run, keeper
+
+
+def _opened(executor: Executor) -> dict[str, Any]:
+    return {**versions(), "process": os.getpid(), "workers": executor.workers}
+
+
+def _record(number: int, kind: str, body: dict[str, Any]) -> Record:
+    return Record(number, 0, kind, time.time(), body)
 
 
 def _checked_names(candidates: Any) -> tuple[str, ...]:

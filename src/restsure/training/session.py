@@ -1,13 +1,14 @@
 """A run: ask the game, have the pulls made, tell the game, record, let others watch; until the budget is spent."""
 
 import errno
+import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from restsure.errors import InvalidLoss, LearnerLost, RunError, WriteFailed
-from restsure.journal import Journal
+from restsure.journal import Journal, Record
 from restsure.policies import Game
 from restsure.training.adapters import Learner
 from restsure.training.checkpoints import Keeper
@@ -245,7 +246,7 @@ class Session:
         """The winner, as it is in the journal, is saved, and its rivals' states go."""
         game = self.progress.game
         best = self._winner()
-        if self.journal is None or self.progress.ended:
+        if self.progress.ended:
             return
         while best is not None and self.progress.states.get(best, (None, -1))[1] != game.pulls[best]:
             self._save(best)
@@ -277,8 +278,6 @@ class Session:
 
     def _stop(self, why: str) -> None:
         """Save what would be lost, except for what was in the middle of a pull."""
-        if self.journal is None:
-            return
         for arm, seconds in sorted(self.keeper.at_risk.items() if self.keeper is not None else ()):
             if seconds and arm not in self.progress.out and arm not in self.progress.game.failures:
                 self._save(arm)
@@ -291,10 +290,8 @@ class Session:
         self._record("note", text=text, **more)
 
     def _record(self, kind: str, **body: Any) -> None:
-        """Whatever is asked for or decided since the last record goes with this one."""
-        if self.journal is None:
-            return
-        log = self.progress.game.log
+        """Whatever is asked for or decided since the last record goes with this one; it stays in memory too."""
+        records, log = self.progress.records, self.progress.game.log
         asked, self.asked = self.asked, []
         fresh, self.told = log[self.told :], len(log)
         if asked:
@@ -302,7 +299,9 @@ class Session:
         if fresh:
             body["decisions"] = [decision.text(self.progress.game.unit) for decision in fresh]
         with self.signals.held():
-            self.journal.append(kind, body)
+            if self.journal is not None:
+                self.journal.append(kind, body)
+            records.append(Record(len(records) + 1, 0, kind, time.time(), body))
 
     def _show(self, *, over: bool) -> None:
         for watch in self.watchers:
