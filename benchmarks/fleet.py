@@ -22,7 +22,6 @@ from restsure.simulation.workers import Fleet, play_by_fleet
 HEAD = (
     "candidates",
     "workers",
-    "speculative",
     "decisions",
     "decisions a second",
     "us a decision",
@@ -38,13 +37,12 @@ HEAD = (
 STEPS, LENGTH = 20, 100
 
 
-def measure(n_arms: int, workers: int, seed: int, *, speculative: bool = False) -> tuple[float, ...]:
+def measure(n_arms: int, workers: int, seed: int) -> tuple[float, ...]:
     chance = np.random.default_rng(seed)
     arms = PowerLawArms(chance.uniform(0.1, 1, n_arms), chance.uniform(0.05, 0.6, n_arms), noise=Gaussian(0.05))
     seconds = chance.lognormal(np.log(60) - 0.5, 1, n_arms)
     budget = STEPS * float(seconds.sum())
-    policy = HorizonLCB(speculative=speculative)
-    game = policy.start(n_arms, budget, costs=seconds.tolist(), max_pulls=[LENGTH] * n_arms)
+    game = HorizonLCB().start(n_arms, budget, costs=seconds.tolist(), max_pulls=[LENGTH] * n_arms)
     fleet = Fleet(workers, seconds, failures_per_hour=0.01)
     shift = play_by_fleet(game, ArmTape(arms, np.array([0]), seed), fleet, seed=seed)
     best = game.recommend()
@@ -69,13 +67,13 @@ def measure(n_arms: int, workers: int, seed: int, *, speculative: bool = False) 
 def lines(most: int, workers: int, seed: int) -> Iterator[list[object]]:
     sizes = [n for n in (10, 100, 1_000, 10_000, 100_000) if n <= most]
     found = list[list[object]]()
-    for n_arms, speculative in [(n, False) for n in sizes] + [(sizes[-1], True)]:
-        figures = measure(n_arms, workers, seed, speculative=speculative)
+    for n_arms in sizes:
+        figures = measure(n_arms, workers, seed)
         print(n_arms, *(f"{figure:.4g}" for figure in figures), sep="\t", flush=True)
-        found.append([n_arms, workers, "yes" if speculative else "no", *figures])
-    last = found[len(sizes) - 1][6]
+        found.append([n_arms, workers, *figures])
+    last = found[-1][5]
     for line in found:
-        line[6] /= last  # type: ignore[operator]
+        line[5] /= last  # type: ignore[operator]
         yield line
 
 

@@ -103,7 +103,7 @@ def tuned(scheduler: TrialScheduler, max_t: int | None, space: dict[str, Any]) -
         ).fit()
         took = time.perf_counter() - began
         best = recommended(results) if ours else results.get_best_result("loss", "min", scope="last")
-    used = sum(result.metrics["training_iteration"] for result in results)
+    used = sum(result.metrics.get("training_iteration", 0) for result in results)  # some were never begun
     return (best.config["model"], best.metrics["training_iteration"], used), took
 
 
