@@ -1,4 +1,4 @@
-"""Show what happened: pictures of games and curves (extra ``plot``), reports (``report``), a live page (``dashboard``)."""
+"""Show what happened: pictures (extra ``plot``), reports, a live page (extra ``dashboard``)."""
 
 from restsure.report.html import save_report
 from restsure.report.plots import plot_curves, plot_ribbon, plot_scores, plot_selection, save_comparison

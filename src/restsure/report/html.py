@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from restsure import __version__
-from restsure.report.assets import SHARED, asset, digest, embedded, page, palette, plotly, style_places, text
+from restsure.report.assets import PLOTLY, SHARED, asset, digest, embedded, page, palette, style_places, text
 from restsure.report.story import story_of
 from restsure.training import Recorded, Result
 
@@ -23,7 +23,7 @@ def save_report(path: Path | str, run: Result | Recorded) -> Path:
 
 def report(story: dict[str, Any]) -> str:
     """The page of a story."""
-    library, script, style = _closed(plotly()), _closed(_script()), asset("page.css")
+    library, script, style = _closed(asset(PLOTLY)), _closed(_script()), asset("page.css")
     head = story["head"]
     title = head["title"] or "Selection"
     made = f"restsure {__version__}, Python {platform.python_version()}"

@@ -40,7 +40,8 @@ class Reader:
         try:
             if self._read_facts():
                 return None, True
-            more, now = self._read_beliefs(), self._state_now()
+            now = self._state_now()
+            more = not self._state or self._read_beliefs()  # first of all, what happened is told
         except RestSureError as error:
             return self._trouble(str(error)), False
         except OSError as error:  # the directory goes while it is read

@@ -61,7 +61,7 @@ function show_candidates() {
   at("table").classList.toggle("silent", candidates.every((row) => row.predicted === null));
   at("table").classList.toggle("plain", candidates.every((row) => row.cost === row.steps));
   at("table").tHead.replaceChildren(element("tr", {}, ...COLUMNS.map(([what, by], column) => {
-    const sort = { 4: "predicted", 5: "cost" }[column] ?? "";
+    const sort = { 4: "predicted", 5: "cost", 6: "why" }[column] ?? "";
     const right = column >= 2 && column <= 5;
     const title = column === 5 ? `${head.unit} spent on it` : what;
     const inner = by ? element("button", { type: "button", "data-sort": column }, title) : title;

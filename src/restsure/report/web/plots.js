@@ -110,14 +110,14 @@ function draw_curves(story) {
 }
 
 function draw_outlook(story) {
-  const { spent, of } = story.outlook, traces = [], seen = [], head = story.head, few = story.shown.length <= COLOURED;
-  const banded = new Set(rank(story).slice(0, few ? COLOURED : 3)), out = new Map();
+  const { spent, of } = story.outlook, traces = [], seen = [], head = story.head;
+  const banded = new Set(rank(story).slice(0, story.shown.length > 4 ? 3 : 4)), out = new Map(); // more would hide one another
   for (const line of story.log) if (line.kind === "failed" || line.kind === "given up") out.set(line.arm, line.spent);
   for (const arm of order(story)) {
     const line = of[arm], { colour, dash, coloured } = pen(arm), name = label(story.candidates[arm].name, 40);
     if (!line || line.mean.every((value) => value === null)) continue;
     const until = spent.findIndex((value) => value > (out.get(arm) ?? Infinity)), cut = (values) => (until < 0 ? values : values.slice(0, until));
-    if (coloured && banded.has(arm)) traces.push(...band(cut(spent), line.low, line.high, colour, `o${arm}`, few ? 0.11 : 0.16));
+    if (coloured && banded.has(arm)) traces.push(...band(cut(spent), line.low, line.high, colour, `o${arm}`));
     traces.push({ x: cut(spent), y: cut(line.mean), mode: "lines", name, line: { color: colour, dash, width: arm === head.leader ? 3.2 : coloured ? 1.6 : 0.9 }, opacity: coloured ? 1 : 0.5, hovertemplate: `predicted %{y:.4g} at %{x:,.4~g} ${head.unit}` });
     if (coloured) seen.push(...cut(line.mean));
   }
