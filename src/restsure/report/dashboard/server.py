@@ -179,7 +179,7 @@ def serve(
         server_header=False,
         proxy_headers=False,
         limit_concurrency=1_000,
-        timeout_graceful_shutdown=3,
+        timeout_graceful_shutdown=10,
     )
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/?token={token}"
     server = _Server(config, hub, lambda: ready(address))
