@@ -154,7 +154,9 @@ function show_plots() {
   document.documentElement.classList.toggle("drawing", Boolean(window.Plotly));
   if (!window.Plotly) return;
   draw_curves(story);
-  at("plot-outlook").closest("section").hidden = !draw_outlook(story);
+  const foreseen = Object.values(story.outlook.of).some((line) => line.mean.some((value) => value !== null));
+  at("plot-outlook").closest("section").hidden = !foreseen; // before it is drawn: plotly takes its width from what can be seen
+  if (foreseen) draw_outlook(story);
   draw_ribbon(story);
 }
 
@@ -196,3 +198,4 @@ at("table").addEventListener("click", (event) => {
 });
 for (const query of ["(prefers-color-scheme: dark)", "print", "(max-width: 40rem)"])
   window.matchMedia(query).addEventListener("change", () => story && show(story));
+for (const moment of ["beforeprint", "afterprint"]) window.addEventListener(moment, () => story && show(story));

@@ -6,7 +6,9 @@ const COLOURED = 8;
 const slots = new Map(); // candidate -> number of its colour
 const pinned = new Set(); // candidates that somebody wants to see
 let palette = { light: [], dark: [] };
-const dark = () => !window.matchMedia("print").matches && window.matchMedia("(prefers-color-scheme: dark)").matches;
+const PAPER = 690; // pixels across a page of paper, A4 or letter
+const printing = () => window.matchMedia("print").matches;
+const dark = () => !printing() && window.matchMedia("(prefers-color-scheme: dark)").matches;
 
 function rank(story) {
   const value = (row) => (row.state === "failed" || !row.steps ? Infinity : row.predicted ? row.predicted[0] : row.last_loss ?? Infinity);
@@ -39,7 +41,7 @@ function pen(arm) {
 const faded = (hex, share) => hex + Math.round(255 * share).toString(16).padStart(2, "0");
 
 function layout(story, more) {
-  const narrow = document.documentElement.clientWidth < 640;
+  const narrow = printing() || document.documentElement.clientWidth < 640;
   const axis = (extra) => ({
     gridcolor: style("--grid"), linecolor: style("--line"), zerolinecolor: style("--grid"), automargin: true,
     title: { text: extra.text, standoff: 8 }, fixedrange: narrow, ...extra.rest,
@@ -47,7 +49,7 @@ function layout(story, more) {
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: "system-ui, sans-serif", size: 12, color: style("--ink") },
-    margin: { l: 52, r: 12, t: 10, b: 44 }, height: more.height ?? 330, hovermode: more.hovermode ?? "closest",
+    margin: { l: 52, r: 12, t: 10, b: 44 }, height: more.height ?? 330, ...(printing() ? { width: PAPER } : {}), hovermode: more.hovermode ?? "closest",
     hoverlabel: { bgcolor: style("--sheet"), bordercolor: style("--line"), font: { color: style("--ink") }, namelength: 40 },
     showlegend: more.legend ?? false,
     legend: narrow ? { orientation: "h", y: -0.24, yanchor: "top", font: { size: 11 } } : { font: { size: 11 }, y: 1, yanchor: "top", tracegroupgap: 0 },
@@ -124,7 +126,6 @@ function draw_outlook(story) {
   draw("plot-outlook", traces, layout(story, {
     x: { text: `${head.unit} spent`, rest: { range: [0, Math.max(head.budget, head.spent)] } }, y: { text: "predicted final loss", rest: { range: range_of(seen, 0.2) } },
   }));
-  return traces.length > 0;
 }
 
 function draw_ribbon(story) {
