@@ -8,6 +8,7 @@ page is opened in Chromium. Run with and without followers in turn; the machine 
 
 import argparse
 import asyncio
+import json
 import os
 import re
 import subprocess
@@ -24,6 +25,7 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 import restsure as rs
+from restsure.journal import Journal
 from restsure.report.rows import write_rows
 
 HEAD = ("what", "figure", "unit")
@@ -55,7 +57,17 @@ def run(folder: str, steps: int, count: int, work: int) -> None:
     rng = np.random.default_rng(0)
     make = rng.uniform((0.2, 0.05), (1.0, 0.4), size=(count, 2)).tolist()
     models = {f"model {k}": Falling(alpha, beta, k, work) for k, (alpha, beta) in enumerate(make)}
+    times, append = list[float](), Journal.append
+
+    def timed(book: Journal, *arguments: Any) -> None:
+        began = time.perf_counter()
+        append(book, *arguments)
+        times.append(time.perf_counter() - began)
+
+    Journal.append = timed  # type: ignore[method-assign]
+    began = time.perf_counter()
     rs.select(models, budget=steps, run_dir=folder, progress=False, random_state=0)
+    print(json.dumps([time.perf_counter() - began, time.process_time(), median(times)]))
 
 
 def start(*arguments: Any) -> subprocess.Popen[str]:
@@ -126,38 +138,45 @@ def followed(rounds: int, followers: int) -> Rows:
     def once(folder: str) -> subprocess.Popen[str]:
         return start(__file__, "--run", Path(folder) / "run", "--steps", FOLLOWED, "--work", 100_000)
 
-    async def watch(server: Server, process: subprocess.Popen[str]) -> float:
+    def told(process: subprocess.Popen[str]) -> list[float]:
+        """Seconds, processor seconds, and the median time of a record."""
+        numbers: list[float] = json.loads(process.communicate()[0])
+        return numbers
+
+    async def watch(server: Server, process: subprocess.Popen[str]) -> None:
         tasks = [
             asyncio.create_task(follow(server, delays, lambda: process.poll() is not None)) for _ in range(followers)
         ]
         while process.poll() is None:
             await asyncio.sleep(0.01)
-        seconds = time.perf_counter()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        return seconds
 
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
-            began = time.perf_counter()
-            once(folder).wait()
-            alone.append(time.perf_counter() - began)
+            alone.append(told(once(folder)))
         with tempfile.TemporaryDirectory() as folder, serving(folder) as server:
-            began, before = time.perf_counter(), cpu_s(server.process)
-            process = once(folder)
+            before, process = cpu_s(server.process), once(folder)
             while not (Path(folder) / "run" / "journal.sqlite").exists():
                 time.sleep(0.01)
-            watched.append(asyncio.run(watch(server, process)) - began)
-            cpu.append((cpu_s(server.process) - before) / watched[-1])
+            asyncio.run(watch(server, process))
+            cpu.append(cpu_s(server.process) - before)
+            watched.append(told(process))
+            cpu[-1] /= watched[-1][0]
             memory.append(peak_mb(server.process))
     what = f"{followers} followers of a run of {FOLLOWED:,} steps"
+    (wall, busy, record), (wall_alone, busy_alone, record_alone) = (
+        [median(column) for column in zip(*rows, strict=True)] for rows in (watched, alone)
+    )
     return [
         (f"{what}: from a record to a follower, median", median(delays), "s"),
         (f"{what}: from a record to a follower, 99 in 100", quantiles(delays, n=100)[-1], "s"),
-        (f"{what}: time of the run", median(watched), "s"),
-        ("the same run, nobody looking: time of the run", median(alone), "s"),
-        (f"{what}: the run is slower by", 100 * (median(watched) / median(alone) - 1), "%"),
+        (f"{what}: time of the run", wall, "s"),
+        ("the same run, nobody looking: time of the run", wall_alone, "s"),
+        (f"{what}: processor time of the run over that of nobody looking", busy / busy_alone, "ratio"),
+        (f"{what}: time of a record, median", 1e6 * record, "microseconds"),
+        ("the same run, nobody looking: time of a record, median", 1e6 * record_alone, "microseconds"),
         (f"{what}: a core that the server uses", 100 * median(cpu), "%"),
         (f"{what}: most memory of the server", max(memory), "MB"),
     ]
@@ -187,7 +206,7 @@ def long_page(steps: int, count: int) -> Rows:
 
 
 async def first_data(server: Server, what: str) -> Rows:
-    began = time.perf_counter()
+    began, before = time.perf_counter(), cpu_s(server.process)
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1 << 26)
     writer.write(server.request("/runs/run/events"))
     rows: Rows = []
@@ -195,9 +214,11 @@ async def first_data(server: Server, what: str) -> Rows:
         seconds = time.perf_counter() - began
         if b'"curves/0"' in line and not rows:
             rows.append((f"{what}: first whole data from the server", seconds, "s"))
-            rows.append((f"{what}: bytes of them", len(line) / 1_000, "kB"))
+            rows.append((f"{what}: processor time of the server for it", cpu_s(server.process) - before, "s"))
+            rows.append((f"{what}: bytes of it", len(line) / 1_000, "kB"))
         if rows and (found := re.search(rb'"spent":([\d.]+),"believed":([\d.]+)', line)) and found[1] == found[2]:
             rows.append((f"{what}: all predictions from the server", seconds, "s"))
+            rows.append((f"{what}: processor time of the server for them", cpu_s(server.process) - before, "s"))
             break
     writer.close()
     return rows
