@@ -300,7 +300,9 @@ def test_a_report_without_javascript_and_on_paper(window, runs, tmp_path) -> Non
     seen.page.emulate_media(media="print")
     expect(seen.page.locator("#filter")).to_be_hidden()
     seen.page.wait_for_function("getComputedStyle(document.querySelector('.xtick text')).fill === 'rgb(0, 0, 0)'")
+    assert seen.page.locator("#plot-curves .main-svg").first.bounding_box()["width"] < 700  # a page of paper
     seen.picture("report-print")
+    assert len(seen.page.pdf(path=PICTURES / "report-print.pdf", format="A4")) > 10_000
     assert seen.errors == []
 
 

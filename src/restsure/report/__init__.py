@@ -1,4 +1,4 @@
-"""Show what happened: pictures of runs and benchmarks (extra ``plot``), reports (``report``), a live page (``dashboard``).
+"""Show what happened: pictures of runs and benchmarks (extra ``plot``), reports, a live page (``dashboard``).
 
 A picture takes a run as its result, its directory or the path of that, or its story, which saves making it again for each.
 """

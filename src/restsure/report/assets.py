@@ -10,11 +10,13 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from restsure.errors import MissingExtra
 from restsure.report.drawing import PALETTE
 
 DARK = ("#4DA8E0", "#F58A4B", "#35C79E", "#E79CC8", "#9AD3F7", "#F5BC4A", "#DDD04A", "#F0F2F4")
 """The colours of :data:`~restsure.report.plots.PALETTE`, lightened for dark paper."""
+
+PLOTLY = "plotly.js"
+"""The smallest of plotly's own bundles, as published (plotly.js-basic-dist-min 4.1.1): lines and bars."""
 
 SHARED = ("words.js", "plots.js", "page.js")
 """The scripts of both pages, in the order in which they are loaded."""
@@ -29,20 +31,9 @@ def asset(name: str) -> str:
 
 
 @cache
-def plotly() -> str:
-    """The script of plotly, as its package brings it."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise MissingExtra("reports need plotly: pip install 'restsure[report]'") from None
-    script: str = get_plotlyjs()
-    return script
-
-
-@cache
 def style_ids() -> tuple[str, ...]:
     """Style elements that plotly makes unless they are there; a content security policy allows none that it makes."""
-    return "plotly.js-style-global", *re.findall(r'getElementById\("([0-9a-f]{64})"\)', plotly())
+    return "plotly.js-style-global", *re.findall(r'getElementById\("([0-9a-f]{64})"\)', asset(PLOTLY))
 
 
 def style_places() -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from restsure import __version__
-from restsure.report.assets import SHARED, asset, digest, embedded, page, palette, plotly, style_places, text
+from restsure.report.assets import PLOTLY, SHARED, asset, digest, embedded, page, palette, style_places, text
 from restsure.report.story import story_of
 from restsure.training import Recorded, Result
 
@@ -23,7 +23,7 @@ def save_report(path: Path | str, run: Result | Recorded) -> Path:
 
 def report(story: dict[str, Any]) -> str:
     """The page of a story."""
-    library, script, style = _closed(plotly()), _closed(_script()), asset("page.css")
+    library, script, style = _closed(asset(PLOTLY)), _closed(_script()), asset("page.css")
     head = story["head"]
     title = head["title"] or "Selection"
     made = f"restsure {__version__}, Python {platform.python_version()}"
@@ -80,12 +80,16 @@ def _sentence(story: dict[str, Any]) -> str:
 
 
 def _tiles(story: dict[str, Any]) -> list[tuple[str, str]]:
-    head = story["head"]
-    tiles = [("spent", f"{head['spent']:,.6g} of {head['budget']:,.15g} {escape(head['unit'])}")]
+    head, leader = story["head"], story["head"]["leader"]
+    tiles = list[tuple[str, str]]()
+    if leader is not None:
+        best, what = story["candidates"][leader], "winner" if head["state"] == "over" else "best so far"
+        tiles.append((what, f"{text(best['name'])}<small>{best['steps']:,} training steps</small>"))
     if head["loss"] is not None:
         loss, low, high = ("unknown" if value is None else f"{value:.4g}" for value in head["loss"])
-        tiles.insert(0, ("its loss", f"{loss}<small>{low} to {high}</small>"))
-    return tiles
+        tiles.append(("its loss", f"{loss}<small>{low} to {high}</small>"))
+    spent, budget = f"{round(head['spent'], 1):,.15g}", f"{head['budget']:,.15g}"
+    return [*tiles, ("spent", f"{spent}<small>of {budget} {escape(head['unit'])}</small>")]
 
 
 def _candidate(story: dict[str, Any], arm: int) -> str:

@@ -14,6 +14,7 @@ _SLICE_S = 0.2  # of playing the game again, before what has come of it is shown
 _PIECE = 1 << 18  # bytes of records that are played at a time
 _LINES = 50  # of the log in one part
 _RESTED = 8  # times what a telling takes, that lie between two
+_BEHIND_S = 1.0  # between two, while the game is played again
 
 Parts = dict[str, str]
 
@@ -40,12 +41,13 @@ class Reader:
         try:
             if self._read_facts():
                 return None, True
-            more, now = self._read_beliefs(), self._state_now()
+            now = self._state_now()
+            more = not self._state or self._read_beliefs()  # first of all, what happened is told
         except RestSureError as error:
             return self._trouble(str(error)), False
         except OSError as error:  # the directory goes while it is read
             return self._trouble(f"{self.directory}: {error.strerror or error}"), False
-        rested = time.monotonic() - self._told_s > _RESTED * self._cost_s
+        rested = time.monotonic() - self._told_s > max(_RESTED * self._cost_s, _BEHIND_S if more else 0.0)
         if self._facts is None or not rested or not (self._fresh or now != self._state):
             return None, more
         return self._tell(self._facts, now), more

@@ -61,6 +61,20 @@ class Hub:
             return "run"
         return name
 
+    @property
+    def followers(self) -> int:
+        """How many look at any run."""
+        return sum(each.followers for each in self._followed.values())
+
+    @property
+    def read(self) -> int:
+        """How many runs are read."""
+        return len(self._followed)
+
+    async def ended(self) -> None:
+        """When no run is read any more."""
+        await asyncio.gather(*(each.task for each in self._followed.values() if each.task is not None))
+
     def list(self) -> dict[str, Any]:
         """Every run at a glance, those written last first; and how many directories have names that no address can have."""
         if self.single:
@@ -116,7 +130,7 @@ class Hub:
     def check(self, run: str) -> None:
         """That this run can be followed by one more; raises if not."""
         self._follow(run)
-        if sum(each.followers for each in self._followed.values()) >= MOST_FOLLOWERS:
+        if self.followers >= MOST_FOLLOWERS:
             raise Full(f"{MOST_FOLLOWERS} followers are there already")
 
     def _follow(self, run: str) -> _Followed:
@@ -136,7 +150,7 @@ class Hub:
             if parts is not None and followed.board.put(parts):
                 news, followed.news = followed.news, asyncio.Event()
                 news.set()
-            await asyncio.sleep(0.01 if more else _POLL_S)
+            await asyncio.sleep(0 if more else _POLL_S)
         del self._followed[run]
 
 

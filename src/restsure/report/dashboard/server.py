@@ -15,7 +15,7 @@ from typing import Any
 
 from restsure import __version__
 from restsure.errors import InvalidParameter, MissingExtra, RestSureError
-from restsure.report.assets import SHARED, asset, digest, page, palette, plotly, style_places
+from restsure.report.assets import PLOTLY, SHARED, asset, digest, page, palette, style_places
 from restsure.report.dashboard.access import Guard, Receive, allowed_hosts
 from restsure.report.dashboard.hub import Full, Hub
 from restsure.report.html import report
@@ -76,9 +76,9 @@ def application(hub: Hub) -> Starlette:
 
     def assets(request: Request) -> Response:
         name = request.path_params["name"]
-        if name not in (*_OWN, "plotly.js", "page.css"):
+        if name not in (*_OWN, PLOTLY, "page.css"):
             return JSONResponse({"error": "there is no such asset"}, 404)
-        content = plotly() if name == "plotly.js" else asset(name)
+        content = asset(name)
         tag = f'"{digest(content)[8:-1]}"'
         headers = {"cache-control": "no-cache", "etag": tag}
         if request.headers.get("if-none-match") == tag:
@@ -121,7 +121,7 @@ def application(hub: Hub) -> Starlette:
 
 def _page() -> str:
     scripts = "\n".join(f'<script src="/assets/{name}" defer></script>' for name in _OWN)
-    scripts += '\n<script src="/assets/plotly.js" id="plotly" async></script>'
+    scripts += f'\n<script src="/assets/{PLOTLY}" id="plotly" async></script>'
     return page(
         kind="dashboard",
         title="restsure",
@@ -165,7 +165,6 @@ def serve(
     root = Path(directory)
     if not root.is_dir():
         raise InvalidParameter(f"dir={str(root)!r}: must be a directory, of a run or with runs in it")
-    plotly()  # better to miss it now than in the page
     names = _names(host, allow_hosts)
     listening = _listen(host, port)
     port, shown, hub = listening.getsockname()[1], names[0], Hub(root)
@@ -180,7 +179,7 @@ def serve(
         server_header=False,
         proxy_headers=False,
         limit_concurrency=1_000,
-        timeout_graceful_shutdown=3,
+        timeout_graceful_shutdown=10,
     )
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/?token={token}"
     server = _Server(config, hub, lambda: ready(address))

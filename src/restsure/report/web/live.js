@@ -5,7 +5,7 @@ palette = JSON.parse(at("palette").textContent);
 const parts = new Map();
 const wait_ms = 1500;
 let run = new URLSearchParams(location.search).get("run");
-let stream = null, timer = null, pending = false, lost = false;
+let stream = null, timer = null, pending = false, lost = false, rendered_ms = -1e9;
 
 function say(text, bad = false) {
   if (at("link").textContent !== text) at("link").textContent = text;
@@ -32,6 +32,7 @@ function assemble() {
 
 function render() {
   pending = false;
+  rendered_ms = performance.now();
   const told = parts.get("trouble") ?? "";
   trouble(told || parts.get("head")?.no_beliefs || "");
   if (told) Object.assign(at("state"), { textContent: "cannot be read" }).dataset.state = "damaged";
@@ -48,9 +49,10 @@ function receive(event) {
   const news = JSON.parse(event.data);
   if (news.whole) parts.clear();
   for (const [key, value] of Object.entries(news.parts)) parts.set(key, value);
-  if (!pending) { // a page that is not looked at draws nothing, and catches up at once when it is
+  if (!pending) { // a page that is not looked at draws nothing, and catches up at once when it is; a slow one rests
     pending = true;
-    document.hidden ? document.addEventListener("visibilitychange", render, { once: true }) : requestAnimationFrame(render);
+    const soon = () => setTimeout(render, Math.max(0, rendered_ms + 3 * took_ms - performance.now()));
+    document.hidden ? document.addEventListener("visibilitychange", soon, { once: true }) : soon();
   }
 }
 

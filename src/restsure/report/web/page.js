@@ -4,6 +4,7 @@
 let story = null;
 let asked = null; // the budget that the slider stands at; null while it follows the run's
 let sorted = { by: null, down: false };
+let drawing = null, took_ms = 0;
 
 const KINDS = ["begun", "chosen", "given up", "failed", "misfit", "note", "stopped", "resumed", "over"];
 const COLUMNS = [
@@ -61,7 +62,7 @@ function show_candidates() {
   at("table").classList.toggle("silent", candidates.every((row) => row.predicted === null));
   at("table").classList.toggle("plain", candidates.every((row) => row.cost === row.steps));
   at("table").tHead.replaceChildren(element("tr", {}, ...COLUMNS.map(([what, by], column) => {
-    const sort = { 4: "predicted", 5: "cost" }[column] ?? "";
+    const sort = { 4: "predicted", 5: "cost", 6: "why" }[column] ?? "";
     const right = column >= 2 && column <= 5;
     const title = column === 5 ? `${head.unit} spent on it` : what;
     const inner = by ? element("button", { type: "button", "data-sort": column }, title) : title;
@@ -134,7 +135,7 @@ function what_if(budget) {
   return { budget, past, arm: table.arm[k], loss: between("loss"), low: between("low"), high: between("high") };
 }
 
-function show_what_if() {
+function show_what_if(draws = true) {
   const [low, high] = budgets();
   at("budget").disabled = !(low > 0) || !(high > low);
   if (at("budget").disabled) return void (at("what-if").textContent = "Nothing has been trained yet.");
@@ -147,15 +148,20 @@ function show_what_if() {
   const silent = story.what_if.ahead.budget.length ? [] : [" This policy predicts nothing beyond what is spent."];
   at("what-if").replaceChildren(element("b", {}, amount(budget, story.head.unit)), " ", ...how, ...silent);
   at("budget").setAttribute("aria-valuetext", at("what-if").textContent);
-  if (window.Plotly) draw_what_if(story, found, [low, high]);
+  if (draws && window.Plotly) draw_what_if(story, found, [low, high]);
 }
 
 function show_plots() {
   document.documentElement.classList.toggle("drawing", Boolean(window.Plotly));
   if (!window.Plotly) return;
+  const began = performance.now();
   draw_curves(story);
-  at("plot-outlook").closest("section").hidden = !draw_outlook(story);
+  const foreseen = Object.values(story.outlook.of).some((line) => line.mean.some((value) => value !== null));
+  at("plot-outlook").closest("section").hidden = !foreseen; // before it is drawn: plotly takes its width from what can be seen
+  if (foreseen) draw_outlook(story);
   draw_ribbon(story);
+  show_what_if();
+  took_ms = performance.now() - began;
 }
 
 function show(next) {
@@ -166,8 +172,10 @@ function show(next) {
   fill_filter();
   show_log();
   show_rest();
-  show_plots();
-  show_what_if();
+  show_what_if(false);
+  clearTimeout(drawing); // words and tables first, then what takes longer
+  if (printing()) show_plots();
+  else drawing = setTimeout(show_plots);
 }
 
 at("budget").addEventListener("input", (event) => {
@@ -196,3 +204,4 @@ at("table").addEventListener("click", (event) => {
 });
 for (const query of ["(prefers-color-scheme: dark)", "print", "(max-width: 40rem)"])
   window.matchMedia(query).addEventListener("change", () => story && show(story));
+for (const moment of ["beforeprint", "afterprint"]) window.addEventListener(moment, () => story && show(story));

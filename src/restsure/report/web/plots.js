@@ -6,7 +6,9 @@ const COLOURED = 8;
 const slots = new Map(); // candidate -> number of its colour
 const pinned = new Set(); // candidates that somebody wants to see
 let palette = { light: [], dark: [] };
-const dark = () => !window.matchMedia("print").matches && window.matchMedia("(prefers-color-scheme: dark)").matches;
+const PAPER = 690; // pixels across a page of paper, A4 or letter
+const printing = () => window.matchMedia("print").matches;
+const dark = () => !printing() && window.matchMedia("(prefers-color-scheme: dark)").matches;
 
 function rank(story) {
   const value = (row) => (row.state === "failed" || !row.steps ? Infinity : row.predicted ? row.predicted[0] : row.last_loss ?? Infinity);
@@ -39,7 +41,7 @@ function pen(arm) {
 const faded = (hex, share) => hex + Math.round(255 * share).toString(16).padStart(2, "0");
 
 function layout(story, more) {
-  const narrow = document.documentElement.clientWidth < 640;
+  const narrow = printing() || document.documentElement.clientWidth < 640;
   const axis = (extra) => ({
     gridcolor: style("--grid"), linecolor: style("--line"), zerolinecolor: style("--grid"), automargin: true,
     title: { text: extra.text, standoff: 8 }, fixedrange: narrow, ...extra.rest,
@@ -47,7 +49,7 @@ function layout(story, more) {
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: "system-ui, sans-serif", size: 12, color: style("--ink") },
-    margin: { l: 52, r: 12, t: 10, b: 44 }, height: more.height ?? 330, hovermode: more.hovermode ?? "closest",
+    margin: { l: 52, r: 12, t: 10, b: 44 }, height: more.height ?? 330, ...(printing() ? { width: PAPER } : {}), hovermode: more.hovermode ?? "closest",
     hoverlabel: { bgcolor: style("--sheet"), bordercolor: style("--line"), font: { color: style("--ink") }, namelength: 40 },
     showlegend: more.legend ?? false,
     legend: narrow ? { orientation: "h", y: -0.24, yanchor: "top", font: { size: 11 } } : { font: { size: 11 }, y: 1, yanchor: "top", tracegroupgap: 0 },
@@ -110,21 +112,20 @@ function draw_curves(story) {
 }
 
 function draw_outlook(story) {
-  const { spent, of } = story.outlook, traces = [], seen = [], head = story.head, few = story.shown.length <= COLOURED;
-  const banded = new Set(rank(story).slice(0, few ? COLOURED : 3)), out = new Map();
+  const { spent, of } = story.outlook, traces = [], seen = [], head = story.head;
+  const banded = new Set(rank(story).slice(0, story.shown.length > 4 ? 3 : 4)), out = new Map(); // more would hide one another
   for (const line of story.log) if (line.kind === "failed" || line.kind === "given up") out.set(line.arm, line.spent);
   for (const arm of order(story)) {
     const line = of[arm], { colour, dash, coloured } = pen(arm), name = label(story.candidates[arm].name, 40);
     if (!line || line.mean.every((value) => value === null)) continue;
     const until = spent.findIndex((value) => value > (out.get(arm) ?? Infinity)), cut = (values) => (until < 0 ? values : values.slice(0, until));
-    if (coloured && banded.has(arm)) traces.push(...band(cut(spent), line.low, line.high, colour, `o${arm}`, few ? 0.11 : 0.16));
+    if (coloured && banded.has(arm)) traces.push(...band(cut(spent), line.low, line.high, colour, `o${arm}`));
     traces.push({ x: cut(spent), y: cut(line.mean), mode: "lines", name, line: { color: colour, dash, width: arm === head.leader ? 3.2 : coloured ? 1.6 : 0.9 }, opacity: coloured ? 1 : 0.5, hovertemplate: `predicted %{y:.4g} at %{x:,.4~g} ${head.unit}` });
     if (coloured) seen.push(...cut(line.mean));
   }
   draw("plot-outlook", traces, layout(story, {
     x: { text: `${head.unit} spent`, rest: { range: [0, Math.max(head.budget, head.spent)] } }, y: { text: "predicted final loss", rest: { range: range_of(seen, 0.2) } },
   }));
-  return traces.length > 0;
 }
 
 function draw_ribbon(story) {
