@@ -19,15 +19,33 @@ HOSTILE = {
 }
 
 
-class Curve:
-    """Loss ``floor + drop / sqrt(s)`` with a little noise; ``pause_s`` a step; raises at step ``fails_at``."""
+class Gate:
+    """Lets so many training steps of all candidates pass as a file says, and holds the others until it says more."""
 
-    def __init__(self, floor: float, drop: float = 0.4, *, seed: int = 0, pause_s: float = 0.0, fails_at: int = 0):
-        self.floor, self.drop, self.pause_s, self.fails_at = floor, drop, pause_s, fails_at
+    def __init__(self, file: Path):
+        self.file, self.passed = file, 0
+
+    def allow(self, steps: int) -> None:
+        draft = self.file.with_name(f"{self.file.name}.part")
+        draft.write_text(str(steps))
+        draft.replace(self.file)
+
+    def __call__(self, times: int) -> None:
+        self.passed += times
+        while self.passed > int(self.file.read_text()):
+            time.sleep(0.01)
+
+
+class Curve:
+    """Loss ``floor + drop / sqrt(s)`` with a little noise; ``wait(times)`` before steps; raises at step ``fails_at``."""
+
+    def __init__(self, floor: float, drop: float = 0.4, *, seed: int = 0, wait=None, fails_at: int = 0):
+        self.floor, self.drop, self.wait, self.fails_at = floor, drop, wait, fails_at
         self.steps, self.chance = 0, np.random.default_rng(seed)
 
     def train(self, times: int) -> list[float]:
-        time.sleep(self.pause_s * times)
+        if self.wait is not None:
+            self.wait(times)
         steps = np.arange(self.steps + 1, self.steps + times + 1)
         self.steps += times
         if self.fails_at and self.steps >= self.fails_at:

@@ -13,14 +13,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.report.runs import Gate
+
 ROOT = Path(__file__).parents[2]
-SLOW_RUN = """
+HELD_RUN = """
 import sys
 import restsure as rs
-from tests.report.runs import Curve, curves
+from pathlib import Path
+from tests.report.runs import Curve, Gate, curves
 
-candidates = curves(4, pause_s=float(sys.argv[3])) | {"broken": Curve(0.1, pause_s=float(sys.argv[3]), fails_at=6)}
-policy = {"halving": rs.SuccessiveHalving(), "default": None}[sys.argv[4]]
+gate = Gate(Path(sys.argv[3]))
+candidates = curves(4, wait=gate) | {"broken": Curve(0.1, wait=gate, fails_at=6)}
+policy = rs.SuccessiveHalving()
 rs.select(candidates, budget=int(sys.argv[2]), run_dir=sys.argv[1], policy=policy, progress=False, random_state=0)
 """
 
@@ -29,9 +33,9 @@ def environment(state: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "XDG_STATE_HOME": str(state)}
 
 
-def start_run(directory: Path, *, budget: int, pause_s: float, policy: str = "halving") -> subprocess.Popen[bytes]:
-    """A run whose learners take their time, in a process of its own."""
-    command = [sys.executable, "-c", SLOW_RUN, str(directory), str(budget), str(pause_s), policy]
+def start_run(directory: Path, gate: Gate, *, budget: int) -> subprocess.Popen[bytes]:
+    """A run in a process of its own, which goes on as far as the gate allows."""
+    command = [sys.executable, "-c", HELD_RUN, str(directory), str(budget), str(gate.file)]
     return subprocess.Popen(command, cwd=ROOT, env=environment(directory.parent))
 
 
@@ -67,7 +71,7 @@ class Dashboard:
         self, path: str, *, method: str = "GET", host: str | None = None, headers: dict[str, str] | None = None
     ) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body of an answer; of events, what comes at first."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with contextlib.closing(connection):
             connection.putrequest(method, path, skip_host=True)
             connection.putheader("Host", f"{self.host}:{self.port}" if host is None else host)
@@ -84,7 +88,7 @@ class Dashboard:
 
     def follow(self, run: str) -> Iterator[dict[str, Any]]:
         """Events of a run, from a connection of one's own."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.request("GET", f"/runs/{run}/events", headers={"Cookie": self.cookie})
         answer = connection.getresponse()
         assert answer.status == 200, answer.read()
@@ -96,7 +100,7 @@ class Dashboard:
     def stop(self, how: int = signal.SIGINT) -> tuple[int, str]:
         """End it as Ctrl-C does; its exit code, and what it had to complain of."""
         self.process.send_signal(how)
-        _, complaints = self.process.communicate(timeout=20)
+        _, complaints = self.process.communicate(timeout=60)
         return self.process.returncode, complaints
 
 
@@ -111,7 +115,7 @@ def dashboard(folder: Path, state: Path, *options: str, port: int = 0) -> Iterat
             server.process.communicate()
 
 
-def eventually(look: Callable[[], Any], *, tries: int = 400) -> Any:
+def eventually(look: Callable[[], Any], *, tries: int = 1_200) -> Any:
     """What ``look`` gives as soon as that is something; a last look fails as it will."""
     for _ in range(tries):
         if found := look():

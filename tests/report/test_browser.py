@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 
 import restsure as rs
 from restsure.report import save_report
-from tests.report.runs import HOSTILE, Curve, curves, hostile, recorded
+from tests.report.runs import HOSTILE, Curve, Gate, curves, hostile, recorded
 from tests.report.servers import Dashboard, dashboard, eventually, start_run
 
 PICTURES = Path(__file__).parents[2] / "test-output"
@@ -25,7 +25,7 @@ COLOURS = """[
     getComputedStyle(document.querySelector('.xtick text')).fill,
 ]"""  # of the paper, and of what is written on it by plotly
 
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,9 @@ def test_a_run_in_progress_to_its_end_and_through_a_restart(window, tmp_path) ->
     """Eliminated live, slider, filter, another run, reload, the end, a server that goes and comes back."""
     runs, state = tmp_path / "runs", tmp_path / "state"
     recorded(runs / "before", candidates=curves(3))
-    run = start_run(runs / "live", budget=420, pause_s=0.02)
+    gate = Gate(tmp_path / "gate")
+    gate.allow(100)
+    run = start_run(runs / "live", gate, budget=420)
     try:
         eventually((runs / "live" / "journal.sqlite").exists)
         seen = window()
@@ -113,6 +115,8 @@ def test_a_run_in_progress_to_its_end_and_through_a_restart(window, tmp_path) ->
             expect(page.locator("#state")).to_have_text("running")
             expect(page.locator("#left")).to_contain_text("to go")
             expect(row(page, "broken").locator(".state")).to_have_text("failed")
+            expect(row(page, "model 3").locator(".state")).to_have_text("active")
+            gate.allow(250)
             expect(row(page, "model 3").locator(".state")).to_have_text("given up")
             assert run.poll() is None  # it was seen while the run went on
             drawn(page)
@@ -138,9 +142,11 @@ def test_a_run_in_progress_to_its_end_and_through_a_restart(window, tmp_path) ->
             expect(page.locator("#title")).to_have_text("live")
             page.reload()
             expect(page.locator("#title")).to_have_text("live")
+            expect(page.locator("#state")).to_have_text("running")
 
+            gate.allow(420)
             expect(page.locator("#state")).to_have_text("over")
-            assert run.wait(20) == 0
+            assert run.wait(60) == 0
             expect(row(page, rs.read_run(runs / "live").result.name).locator(".state")).to_have_text("winner")
             expect(page.locator("#gauge")).to_be_hidden()
             seen.picture("dashboard-over")
@@ -162,7 +168,9 @@ def test_a_run_in_progress_to_its_end_and_through_a_restart(window, tmp_path) ->
 
 def test_a_run_that_is_stopped_and_resumed(window, tmp_path) -> None:
     runs = tmp_path / "runs"
-    run = start_run(runs / "live", budget=600, pause_s=0.02)
+    gate = Gate(tmp_path / "gate")
+    gate.allow(250)
+    run = start_run(runs / "live", gate, budget=600)
     try:
         eventually((runs / "live" / "journal.sqlite").exists)
         seen = window()
@@ -171,9 +179,10 @@ def test_a_run_that_is_stopped_and_resumed(window, tmp_path) -> None:
             expect(seen.page.locator("#state")).to_have_text("running")
             expect(row(seen.page, "broken").locator(".state")).to_have_text("failed")
             run.send_signal(signal.SIGINT)
-            run.wait(20)
+            run.wait(60)
             expect(seen.page.locator("#state")).to_have_text("stopped")
-            run = start_run(runs / "live", budget=600, pause_s=0.001)
+            gate.allow(600)
+            run = start_run(runs / "live", gate, budget=600)
             expect(seen.page.locator("#log .state", has_text="resumed")).to_have_count(1)
             expect(seen.page.locator("#state")).to_have_text("over")
             assert seen.errors == []

@@ -1,6 +1,7 @@
 """The story of a run: few numbers, exact where they must be, and the same from wherever it is read."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -155,7 +156,9 @@ def test_seconds_and_costs_add_up(tmp_path) -> None:
     result = recorded(tmp_path / "costs", candidates=learners)
     story = story_of(result)
     assert sum(row["cost"] for row in story["candidates"]) == pytest.approx(story["head"]["spent"]) == result.spent
-    timed = recorded(tmp_path / "seconds", candidates=curves(3, pause_s=0.001), budget="0.2s")
+    timed = recorded(
+        tmp_path / "seconds", candidates=curves(3, wait=lambda times: time.sleep(0.001 * times)), budget="0.2s"
+    )
     story = story_of(timed)
     assert story["head"]["spent"] == pytest.approx(timed.spent)
     assert (story["head"]["unit"], story["head"]["budget"]) == ("seconds", 0.2)
