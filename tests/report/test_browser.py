@@ -25,6 +25,8 @@ COLOURS = """[
     getComputedStyle(document.querySelector('.xtick text')).fill,
 ]"""  # of the paper, and of what is written on it by plotly
 
+FITS = "[...document.querySelectorAll('.plot')].every((plot) => plot._fullLayout.width === plot.clientWidth)"
+
 expect.set_options(timeout=15_000)
 
 
@@ -240,11 +242,12 @@ def test_both_colour_schemes_at_desk_and_phone(window, server: Dashboard, runs, 
         for size in (DESK, PHONE):
             seen.page.set_viewport_size(size)
             seen.page.emulate_media(color_scheme=scheme)
-            seen.page.wait_for_timeout(100)  # plots follow the width of the window a moment later
+            eventually(
+                lambda: seen.page.evaluate(FITS) and seen.sideways() == 0
+            )  # plots follow their place a moment later
             colours = seen.page.evaluate(COLOURS)
             bright = [sum(map(int, re.findall(r"\d+", colour)[:3])) > 380 for colour in colours]
             assert bright == ([True, False] if scheme == "light" else [False, True])
-            assert seen.sideways() == 0
             assert seen.errors == []
             seen.picture(f"{kind}-{run}-{scheme}-{size['width']}")
 
