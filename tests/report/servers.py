@@ -93,7 +93,10 @@ class Dashboard:
         answer = connection.getresponse()
         assert answer.status == 200, answer.read()
         with contextlib.closing(connection):
+            quiet = 0
             for line in answer:
+                quiet = quiet + 1 if line.startswith(b":") else 0 if line.startswith(b"data: ") else quiet
+                assert quiet < 4, "the server says that all is well, and nothing else"
                 if line.startswith(b"data: "):
                     yield json.loads(line.removeprefix(b"data: "))
 

@@ -25,6 +25,9 @@ COLOURS = """[
     getComputedStyle(document.querySelector('.xtick text')).fill,
 ]"""  # of the paper, and of what is written on it by plotly
 
+FITS = """[...document.querySelectorAll('.plot')].filter((plot) => plot.clientWidth)
+    .every((plot) => Math.abs(plot._fullLayout?.width - plot.clientWidth) < 2)"""  # all that can be seen
+
 expect.set_options(timeout=60_000)
 
 
@@ -202,6 +205,8 @@ def test_damage_is_said_in_the_page(window, tmp_path) -> None:
         expect(seen.page.locator("#trouble")).to_contain_text("damaged")
         expect(seen.page.locator("#state")).to_have_text("cannot be read")
         seen.picture("dashboard-damaged")
+        seen.page.emulate_media(color_scheme="dark")  # shown again, it says the same
+        expect(seen.page.locator("#state")).to_have_text("cannot be read")
         assert seen.errors == []
 
 
@@ -249,11 +254,12 @@ def test_both_colour_schemes_at_desk_and_phone(window, server: Dashboard, runs, 
         for size in (DESK, PHONE):
             seen.page.set_viewport_size(size)
             seen.page.emulate_media(color_scheme=scheme)
-            seen.page.wait_for_timeout(100)  # plots follow the width of the window a moment later
+            eventually(
+                lambda: seen.page.evaluate(FITS) and seen.sideways() == 0
+            )  # plots follow their place a moment later
             colours = seen.page.evaluate(COLOURS)
             bright = [sum(map(int, re.findall(r"\d+", colour)[:3])) > 380 for colour in colours]
             assert bright == ([True, False] if scheme == "light" else [False, True])
-            assert seen.sideways() == 0
             assert seen.errors == []
             seen.picture(f"{kind}-{run}-{scheme}-{size['width']}")
 

@@ -12,7 +12,7 @@ import restsure as rs
 from restsure.errors import DamagedRun
 from restsure.journal import Record, read_records
 from restsure.report.beliefs import Beliefs
-from restsure.report.story import SHOWN, Facts, story_of, tell
+from restsure.report.story import SHOWN, Facts, story_in, story_of, tell
 from restsure.report.thinning import MARKS, Ribbon, ThinCurve
 from tests.report.runs import Curve, curves, hostile, recorded
 
@@ -77,7 +77,7 @@ def test_the_story_of_a_result_is_that_of_its_run_directory(tmp_path) -> None:
     result = recorded(tmp_path)
     bare = rs.select(curves(4), budget=400, progress=False, random_state=0)
     of_directory = story_of(rs.read_run(tmp_path))
-    assert without_times(story_of(result)) == without_times(of_directory)
+    assert without_times(story_of(result)) == without_times(of_directory) == without_times(story_in(tmp_path))
     story, same = without_times(story_of(bare)), without_times(of_directory)
     for each in (story, same):  # saved states are a matter of the directory
         each["log"] = [line for line in each["log"] if line["kind"] != "note"]

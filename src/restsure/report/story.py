@@ -9,12 +9,14 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from restsure.errors import DamagedRun, InvalidParameter, RestSureError
-from restsure.journal import Record
+from restsure.journal import Record, Tail, in_use
 from restsure.policies import Policy
 from restsure.report.beliefs import MOMENTS, Beliefs, Predicted, budgets
 from restsure.report.thinning import Ribbon, ThinCurve, ends_kept, number, numbers
@@ -270,19 +272,31 @@ def clean(value: Any) -> str:
     return str(value).encode("utf-8", "replace").decode()
 
 
-def read_all(records: Iterable[Record]) -> tuple[Facts, Beliefs | str]:
-    """Facts and beliefs of a whole run; where its game cannot be played again, why."""
-    first, *others = records
-    facts = Facts(first)
-    for record in others:
-        facts.add(record)
-    try:
-        beliefs = Beliefs(first)
-        for record in others:
-            beliefs.add(record)
-    except DamagedRun as error:
-        return facts, str(error)
-    return facts, beliefs
+def _whole(records: Iterable[Record], *, state: str, title: str) -> dict[str, Any]:
+    """The story of all records, each looked at once; where the game cannot be played again, it says why."""
+    facts: Facts | None = None
+    beliefs: Beliefs | str = ""
+    for record in records:
+        if facts is None:
+            facts = Facts(record)
+        else:
+            facts.add(record)
+        try:
+            if record.number == 1:
+                beliefs = Beliefs(record)
+            elif isinstance(beliefs, Beliefs):
+                beliefs.add(record)
+        except DamagedRun as error:
+            beliefs = str(error)
+    assert facts is not None, "a run has records"
+    story = tell(facts, beliefs, state="over" if facts.ended else state, title=title)
+    return story | {"explanation": clean(beliefs.explain()) if isinstance(beliefs, Beliefs) else ""}
+
+
+def story_in(directory: Path) -> dict[str, Any]:
+    """The same of a run directory, of which little is in memory at a time."""
+    state, tail = "running" if in_use(directory) else "stopped", Tail(directory)
+    return _whole(chain.from_iterable(iter(tail.read, [])), state=state, title=directory.name)
 
 
 def story_of(run: Result | Recorded) -> dict[str, Any]:
@@ -297,11 +311,6 @@ def story_of(run: Result | Recorded) -> dict[str, Any]:
     records: Sequence[Record] = run._records if isinstance(run, Result) else run.records
     if not records:
         raise InvalidParameter("result: must come from rs.select or a run directory, which record what happened")
-    facts, beliefs = read_all(records)
     if isinstance(run, Result):
-        state, title = "stopped" if run.interrupted else "over", ""
-    else:
-        state, title = run.state, run.directory.name
-    story = tell(facts, beliefs, state=state, title=title)
-    story["explanation"] = clean(beliefs.explain()) if isinstance(beliefs, Beliefs) else ""
-    return story
+        return _whole(records, state="stopped" if run.interrupted else "over", title="")
+    return _whole(records, state=run.state, title=run.directory.name)

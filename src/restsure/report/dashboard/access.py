@@ -141,7 +141,8 @@ def _kept(path: Path) -> str | None:
     """A token that is this user's own, and nobody else's."""
     try:
         about = path.lstat()
-        private = stat.S_ISREG(about.st_mode) and not about.st_mode & 0o077 and about.st_uid == os.getuid()
+        mine = about.st_uid == (os.getuid() if hasattr(os, "getuid") else about.st_uid)
+        private = stat.S_ISREG(about.st_mode) and not about.st_mode & 0o077 and mine
         token = path.read_text(encoding="ascii").strip() if private else ""
     except (OSError, UnicodeDecodeError):
         return None

@@ -35,14 +35,18 @@ class Reader:
         self._facts: Facts | None = None
         self._beliefs: Beliefs | str | None = None
         self._fresh = True  # whether there is anything that was not told
+        self._long = False  # whether it took more than one piece to read
 
     def step(self) -> tuple[Parts | None, bool]:
         """Read on for a moment: what is to be shown now, if that has changed, and whether there is more to read at once."""
         try:
             if self._read_facts():
+                self._long = True
                 return None, True
             now = self._state_now()
-            more = not self._state or self._read_beliefs()  # first of all, what happened is told
+            more = (
+                self._long and not self._state
+            ) or self._read_beliefs()  # of a long run, what happened is told first
         except RestSureError as error:
             return self._trouble(str(error)), False
         except OSError as error:  # the directory goes while it is read

@@ -1,6 +1,7 @@
 """Which runs there are, and who looks at which: one reader a run, however many follow it."""
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncGenerator
 from dataclasses import asdict
@@ -15,6 +16,7 @@ MOST_RUNS = 500  # that are listed: the newest
 MOST_READ = 16  # runs that are read at a time
 MOST_FOLLOWERS = 200
 _POLL_S = 0.25  # between two looks at a run in which nothing was new
+_LIST_S = 1.0  # that a list of runs is good for
 _LINGER_S = 30.0  # that a run is still read for when nobody looks
 _BEAT_S = 10.0  # of silence after which a follower is told that all is well
 
@@ -40,6 +42,7 @@ class Hub:
         self.root = root
         self.closing = False
         self._followed = dict[str, _Followed]()
+        self._listing, self._listed, self._listed_s = asyncio.Lock(), dict[str, Any](), -math.inf
 
     @property
     def single(self) -> bool:
@@ -74,6 +77,14 @@ class Hub:
     async def ended(self) -> None:
         """When no run is read any more."""
         await asyncio.gather(*(each.task for each in self._followed.values() if each.task is not None))
+
+    async def runs(self) -> dict[str, Any]:
+        """The list of runs, made once a second at the most, for however many ask."""
+        async with self._listing:
+            if time.monotonic() - self._listed_s > _LIST_S:
+                self._listed = await asyncio.to_thread(self.list)
+                self._listed_s = time.monotonic()
+            return self._listed
 
     def list(self) -> dict[str, Any]:
         """Every run at a glance, those written last first; and how many directories have names that no address can have."""

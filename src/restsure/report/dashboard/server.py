@@ -19,8 +19,7 @@ from restsure.report.assets import PLOTLY, SHARED, asset, digest, page, palette,
 from restsure.report.dashboard.access import Guard, Receive, allowed_hosts
 from restsure.report.dashboard.hub import Full, Hub
 from restsure.report.html import report
-from restsure.report.story import story_of
-from restsure.training import read_run
+from restsure.report.story import story_in
 
 try:
     import uvicorn
@@ -73,6 +72,7 @@ async def _gone(receive: Receive) -> None:
 
 def application(hub: Hub) -> Starlette:
     """All routes; who may use them is not decided here."""
+    one_report = asyncio.Lock()  # at a time: each is some megabytes
 
     def assets(request: Request) -> Response:
         name = request.path_params["name"]
@@ -86,7 +86,7 @@ def application(hub: Hub) -> Starlette:
         return Response(content, media_type=_KINDS[name.rpartition(".")[2]], headers=headers)
 
     async def runs(request: Request) -> Response:
-        return JSONResponse(await asyncio.to_thread(hub.list))
+        return JSONResponse(await hub.runs())
 
     async def events(request: Request) -> Response:
         hub.check(request.path_params["run"])
@@ -97,7 +97,8 @@ def application(hub: Hub) -> Starlette:
 
     async def whole(request: Request) -> Response:
         run = request.path_params["run"]
-        content = await asyncio.to_thread(lambda: report(story_of(read_run(hub.directory(run)))))
+        async with one_report:
+            content = await asyncio.to_thread(lambda: report(story_in(hub.directory(run))))
         return HTMLResponse(content, headers={"content-disposition": f'attachment; filename="{run}.html"'})
 
     app = Starlette(

@@ -35,11 +35,12 @@ function render() {
   rendered_ms = performance.now();
   const told = parts.get("trouble") ?? "";
   trouble(told || parts.get("head")?.no_beliefs || "");
-  if (told) Object.assign(at("state"), { textContent: "cannot be read" }).dataset.state = "damaged";
-  if (!parts.has("head")) return void (at("sentence").textContent = told ? "This run cannot be shown." : "Reading the run.");
+  if (!parts.has("head")) {
+    if (told) Object.assign(at("state"), { textContent: "cannot be read" }).dataset.state = "damaged";
+    return void (at("sentence").textContent = told ? "This run cannot be shown." : "Reading the run.");
+  }
   const next = assemble();
   show(next);
-  if (told) Object.assign(at("state"), { textContent: "cannot be read" }).dataset.state = "damaged";
   const { spent, believed } = next.head;
   const behind = believed === null || believed < 0.98 * spent;
   say(behind && !next.head.no_beliefs ? `live; predictions are at ${Math.round((100 * (believed ?? 0)) / (spent || 1))} % of what was recorded` : "live");

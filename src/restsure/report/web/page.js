@@ -17,7 +17,8 @@ function show_outcome() {
   const { head, candidates } = story, leader = candidates[head.leader];
   document.title = `${head.title || "run"} · ${head.state} · restsure`;
   at("title").textContent = head.title || "Selection";
-  Object.assign(at("state"), { textContent: head.state }).dataset.state = head.state;
+  const readable = !story.trouble;
+  Object.assign(at("state"), { textContent: readable ? head.state : "cannot be read" }).dataset.state = readable ? head.state : "damaged";
   const rest = leader && head.sentence.startsWith(leader.name) ? head.sentence.slice(leader.name.length) : null;
   const sofar = head.state === "over" || rest === null ? "" : "As things stand, ";
   const shown = sofar + head.sentence;
@@ -145,7 +146,8 @@ function show_what_if(draws = true) {
   const spread = found.low === null || found.high === null ? "" : ` (${interval(found.low, found.high)})`;
   const how = found.past ? ["would have ended with ", element("b", {}, named(name)), ` at a loss of about ${number(found.loss)}${spread}.`]
     : ["is predicted to bring a loss of ", element("b", {}, `${number(found.loss)}${spread}`), ", with ", named(name), "."];
-  const silent = story.what_if.ahead.budget.length ? [] : [" This policy predicts nothing beyond what is spent."];
+  const behind = story.head.no_beliefs || (story.head.believed ?? -1) < 0.98 * story.head.spent;
+  const silent = story.what_if.ahead.budget.length ? [] : [behind ? " There are no predictions yet." : " This policy predicts nothing beyond what is spent."];
   at("what-if").replaceChildren(element("b", {}, amount(budget, story.head.unit)), " ", ...how, ...silent);
   at("budget").setAttribute("aria-valuetext", at("what-if").textContent);
   if (draws && window.Plotly) draw_what_if(story, found, [low, high]);

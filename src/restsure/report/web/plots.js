@@ -58,8 +58,13 @@ function layout(story, more) {
   };
 }
 
-const OPTIONS = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
-const draw = (id, traces, look) => Plotly.react(at(id), traces, look, OPTIONS);
+// the width of a plot is that of its place, whatever changes it: the window, or a plot beside it that comes or goes
+const places = new ResizeObserver((changes) => {
+  for (const { target } of changes)
+    if (!printing() && target.clientWidth && Math.abs(target._fullLayout?.width - target.clientWidth) >= 2) Plotly.Plots.resize(target);
+});
+const OPTIONS = { displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+const draw = (id, traces, look) => Plotly.react(at(id), traces, look, OPTIONS).then((plot) => places.observe(plot));
 
 // grey ones first, the leader last and on top
 const order = (story) => [...rank(story)].reverse().sort((a, b) => slots.has(a) - slots.has(b));
