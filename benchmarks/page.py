@@ -99,6 +99,11 @@ workers; most of what is above it is the end, when the last candidates, often sl
 What `select(run_dir=...)` costs: eight scikit-learn models on the digits, a thousand steps, with and without a journal; and a
 run of twelve cheap candidates that is stopped near its end and opened again.
 """,
+    "dashboard": """## The dashboard
+
+Runs of cheap candidates, and a server that somebody looks at: how soon a page shows a long run, what fifty followers of one run cost
+the server, and what they cost the run.
+""",
     "ablations": """## Ablations
 
 `HorizonLCB()` with a part left out or changed: geometric mean of the regret relative to the rule, over some rows of each kind;
