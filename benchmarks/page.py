@@ -101,8 +101,8 @@ run of twelve cheap candidates that is stopped near its end and opened again.
 """,
     "dashboard": """## The dashboard
 
-Runs of cheap candidates, and a server that somebody looks at: how soon a page shows a long run, what fifty followers of one run cost
-the server, and what they cost the run.
+Runs of cheap candidates, and a server that somebody looks at: how soon a page shows a long run, what fifty followers of one run
+cost the server, and what they cost the run.
 """,
     "ablations": """## Ablations
 
