@@ -220,3 +220,14 @@ def test_beliefs_that_lag_behind_say_nothing_of_now(tmp_path) -> None:
     assert story["candidates"][0]["predicted"] is None
     assert story["head"]["believed"] < story["head"]["spent"]
     assert story["outlook"]["spent"]
+
+
+def test_the_log_tells_who_takes_the_lead(tmp_path) -> None:
+    """Also with a policy that gives up nobody on the way."""
+    crossing = {"fast": Curve(0.3, 0.1), "slow": Curve(0.1, 0.9, seed=1)}
+    story = story_of(recorded(tmp_path / "run", candidates=crossing, budget=300))
+    leads = [line for line in story["log"] if line["kind"] == "leads"]
+    assert (leads[-1]["arm"], leads[-1]["rival"]) == (1, 0)
+    assert leads[-1]["text"].startswith("has the lowest losses now, about 0.")
+    assert all(line["arm"] != line["rival"] for line in leads)
+    assert 10 < leads[-1]["spent"] < 150

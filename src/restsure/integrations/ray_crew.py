@@ -1,6 +1,5 @@
 """The learners of a run in actors of a Ray cluster."""
 
-import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from restsure.errors import LearnerFailed, LearnerLost, OutOfTurn
 from restsure.integrations.ray_place import Place, Shelf, loaded, read_files, write_files
 from restsure.integrations.ray_post import Post
 from restsure.training.adapters import Learner
-from restsure.training.executors.base import Crew, Outcome
+from restsure.training.executors.away import CrewAway
 from restsure.training.executors.parcel import judge_of, loads
 from restsure.training.meter import Meter
 
@@ -25,38 +24,25 @@ _CROWDED_S = 15.0  # that an actor waits for room before another one, at rest, m
 _LOOK_S = 5.0  # after which whoever waits looks around
 
 
-class RayCrew(Crew):
+class RayCrew(CrewAway):
     """Learners in actors, each started when it is first used."""
 
     def __init__(self, executor: "RayExecutor", learners: Sequence[Learner], meter: Meter, began: bool):
-        self.executor, self.learners, self.meter = executor, list(learners), meter
+        super().__init__(learners, meter, executor.pull_timeout_s)
+        self.executor = executor
         self._shelf: Shelf | None = Shelf(learners)
         self._posts = dict[int, Post]()  # the one that was used last comes last
         self._moved = dict[int, Any]()  # learners that have left their actors, in the object store
-        self._out, self._ended = set[int](), dict[int, Outcome]()
         self._stays = set[int]()  # learners that cannot leave their actors
         self._began = began
 
     def submit(self, arm: int, times: int) -> None:
-        if arm in self._out or arm in self._ended:
-            raise OutOfTurn(f"arm={arm}: its pull must be collected first")
-        post, each = self._post(arm), self.executor.pull_timeout_s
-        limit_s = math.inf if each is None else each * times
-        what = f"{'a pull' if times == 1 else f'{times} pulls'} may take {limit_s:g} s (pull_timeout_s)"
+        limit_s, what = self._limit(arm, times)
+        post = self._post(arm)
         post.ask("train", times, limit_s=limit_s, what=what)
         self._out.add(arm)
         self._take(arm, post)
         self._make_room()
-
-    def collect(self, arm: int | None = None) -> Outcome:
-        while not (self._ended if arm is None else arm in self._ended):
-            if not (self._out if arm is None else arm in self._out):
-                raise OutOfTurn(f"arm={arm}: no pull is out")
-            self._wait()
-        return self._ended.pop(next(iter(self._ended)) if arm is None else arm)
-
-    def can_save(self, arm: int) -> bool:
-        return all(callable(getattr(self.learners[arm], name, None)) for name in ("save", "load"))
 
     def save(self, arm: int, directory: Path) -> None:
         write_files(directory, self._ask(arm, "save", what="saving"))
@@ -70,8 +56,7 @@ class RayCrew(Crew):
             post.stop()
         self._moved.pop(arm, None)
         self._stays.discard(arm)
-        self._out.discard(arm)
-        self._ended.pop(arm, None)
+        self._forget(arm)
         return True
 
     def learner(self, arm: int) -> Learner:
@@ -153,11 +138,7 @@ class RayCrew(Crew):
         if post.at_work or arm not in self._out:
             return
         self._out.remove(arm)
-        reply, outcome = post.reply, post.reply.value
-        if reply.error is not None or not isinstance(outcome, Outcome):
-            cost = None if not self.meter.measures else post.seconds if self.meter.unit == "seconds" else 0.0
-            outcome = Outcome(arm, None, cost, post.seconds, reply.error, reply.traceback, lost=post.lost)
-        self._ended[arm] = outcome
+        self._ended[arm] = self._outcome(arm, post.reply, post.seconds, lost=post.lost)
 
     @property
     def _alive(self) -> int:

@@ -124,7 +124,14 @@ class Facts:
         if self.spent >= self._due:
             step = self.budget / MOMENTS
             self._due = (math.floor(self.spent / step) + 1) * step
-            self.standings.append(self._standing())
+            self._note_standing(self._standing())
+
+    def _note_standing(self, now: tuple[float, int, Predicted]) -> None:
+        """Keep who is best by the losses; a policy that drops nobody has little else to tell while it goes on."""
+        before = self.standings[-1][1] if self.standings else None
+        if before is not None and now[1] != before:
+            self._line("leads", f"has the lowest losses now, about {now[2][0]:.4g}", now[1], before)
+        self.standings.append(now)
 
     def _standing(self) -> tuple[float, int, Predicted]:
         alive = [arm for arm, each in enumerate(self.candidates) if each.curve.steps and each.state != "failed"]

@@ -6,7 +6,7 @@ let asked = null; // the budget that the slider stands at; null while it follows
 let sorted = { by: null, down: false };
 let drawing = null, took_ms = 0;
 
-const KINDS = ["begun", "chosen", "given up", "failed", "misfit", "note", "stopped", "resumed", "over"];
+const KINDS = ["begun", "leads", "chosen", "given up", "failed", "misfit", "note", "stopped", "resumed", "over"];
 const COLUMNS = [
   ["candidate", (row) => row.name.toLowerCase()], ["state", (row) => row.state], ["steps", (row) => row.steps],
   ["last losses", (row) => row.last_loss ?? Infinity], ["predicted at the end", (row) => row.predicted?.[0] ?? Infinity],

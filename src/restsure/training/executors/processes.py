@@ -15,7 +15,8 @@ from typing import Any
 from restsure import checks
 from restsure.errors import InvalidParameter, LearnerFailed, OutOfTurn
 from restsure.training.adapters import Learner
-from restsure.training.executors.base import Crew, Executor, Outcome
+from restsure.training.executors.away import CrewAway
+from restsure.training.executors.base import Executor
 from restsure.training.executors.hand import Hand
 from restsure.training.executors.parcel import Depot, InMemory, judge_of
 from restsure.training.executors.starting import check_place, started
@@ -94,13 +95,12 @@ class ProcessExecutor(Executor):
         return ProcessCrew(self, learners, meter)
 
 
-class ProcessCrew(Crew):
+class ProcessCrew(CrewAway):
     """Learners in processes of their own, each started when it is first used."""
 
     def __init__(self, executor: ProcessExecutor, learners: Sequence[Learner], meter: Meter):
-        self.executor, self.learners, self.meter = executor, list(learners), meter
-        self._depot = Depot()
-        self._hands, self._out, self._ended = dict[int, Hand](), set[int](), dict[int, Outcome]()
+        super().__init__(learners, meter, executor.pull_timeout_s)
+        self.executor, self._depot, self._hands = executor, Depot(), dict[int, Hand]()
         # run once: when called, when the crew is forgotten, or at the end of this process before it waits for its children
         self._shut = util.Finalize(self, _shut, (self._hands, self._depot), exitpriority=1)
         try:
@@ -111,24 +111,11 @@ class ProcessCrew(Crew):
             raise
 
     def submit(self, arm: int, times: int) -> None:
-        if arm in self._out or arm in self._ended:
-            raise OutOfTurn(f"arm={arm}: its pull must be collected first")
-        hand, each = self._hand(arm), self.executor.pull_timeout_s
-        limit_s = math.inf if each is None else each * times
-        what = f"{'a pull' if times == 1 else f'{times} pulls'} may take {limit_s:g} s (pull_timeout_s)"
+        limit_s, what = self._limit(arm, times)
+        hand = self._hand(arm)
         hand.ask("train", times, limit_s, what)
         self._out.add(arm)
         self._take(arm, hand)
-
-    def collect(self, arm: int | None = None) -> Outcome:
-        while not (self._ended if arm is None else arm in self._ended):
-            if not (self._out if arm is None else arm in self._out):
-                raise OutOfTurn(f"arm={arm}: no pull is out")
-            self._wait()
-        return self._ended.pop(next(iter(self._ended)) if arm is None else arm)
-
-    def can_save(self, arm: int) -> bool:
-        return all(callable(getattr(self.learners[arm], name, None)) for name in ("save", "load"))
 
     def save(self, arm: int, directory: Path) -> None:
         self._ask(arm, "save", str(Path(directory).absolute()), "saving")
@@ -140,8 +127,7 @@ class ProcessCrew(Crew):
         hand = self._hands.pop(arm, None)
         if hand is not None:
             hand.stop()
-        self._out.discard(arm)
-        self._ended.pop(arm, None)
+        self._forget(arm)
         return True
 
     def learner(self, arm: int) -> Learner:
@@ -202,10 +188,7 @@ class ProcessCrew(Crew):
         if hand.at_work or arm not in self._out:
             return
         self._out.remove(arm)
-        outcome = hand.reply.value
-        if hand.reply.error is not None or not isinstance(outcome, Outcome):
-            cost = None if not self.meter.measures else hand.seconds if self.meter.unit == "seconds" else 0.0
-            outcome = Outcome(arm, None, cost, hand.seconds, hand.reply.error, hand.reply.traceback)
+        outcome = self._outcome(arm, hand.reply, hand.seconds)
         limit = self.executor.memory_limit
         if limit is not None and outcome.error is not None and outcome.error.startswith("MemoryError"):
             outcome = replace(outcome, error=f"{outcome.error} (memory_limit={limit!r})")
