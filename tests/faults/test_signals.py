@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,41 @@ def test_a_signal_in_the_middle_of_a_pull(number: int, tmp_path: Path) -> None:
     assert run.state == "stopped"
     assert run.records[-1].kind == "stop"
     assert run.records[-1].body["why"] == ("Ctrl-C" if number == signal.SIGINT else "SIGTERM")
+    assert findings(tmp_path) == []
+
+
+class Catching(Walk):
+    """Catches whatever is raised, as some training loops do."""
+
+    def train(self, times: int) -> list[float]:
+        if self.pulls <= 5 < self.pulls + times:
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(5)
+            except BaseException:
+                pass
+        return super().train(times)
+
+
+class Finalised(Walk):
+    """Is interrupted in the callback of a weak reference, where Python lets no exception through."""
+
+    def train(self, times: int) -> list[float]:
+        if self.pulls <= 5 < self.pulls + times:
+            thing = Walk(1.0, 0.0, 0)
+            reference = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGINT))
+            del thing
+            assert reference() is None
+        return super().train(times)
+
+
+@pytest.mark.parametrize("kind", [Catching, Finalised])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_signal_that_is_swallowed_ends_the_run_all_the_same(kind: type[Walk], tmp_path: Path) -> None:
+    result = rs.select({**plain_models(), "odd": kind(1.0, 0.05, 1)}, budget=120, run_dir=tmp_path, progress=False)
+    assert result.interrupted
+    assert 0 < result.spent < 120
+    assert rs.read_run(tmp_path).records[-1].body["why"] == "Ctrl-C"
     assert findings(tmp_path) == []
 
 

@@ -206,6 +206,7 @@ class _Loop:
                         self.paused.append(_Paused(self.study.ask()))
                 self._play_and_show(workers, callbacks, signals)
             except KeyboardInterrupt:
+                signals.taken()
                 if not any(paused.made for paused in self.paused):
                     raise
                 self.interrupted = True

@@ -72,6 +72,7 @@ class Session:
                     self._show(over=False)
                 self._end()
             except KeyboardInterrupt as error:
+                signals.taken()
                 if not any(progress.game.pulls):
                     raise
                 self.interrupted = True

@@ -15,11 +15,15 @@ class Stop(KeyboardInterrupt):
 class Signals:
     """While it is open, Ctrl-C and SIGTERM raise where the run can be left; held, they wait.
 
+    What they raise may be lost: in a learner that catches everything, or where Python lets nothing through (finalisers, callbacks
+    of weak references). It is raised again at the next place where signals were held, until somebody says that it was
+    :meth:`taken`.
+
     Handlers belong to the main thread, and to whoever has set others than Python's own: elsewhere nothing is changed.
     """
 
     def __init__(self) -> None:
-        self._held, self._waiting = 0, list[int]()
+        self._held, self._waiting = 0, list[int]()  # signals that nobody has taken
         self._before = dict[int, Any]()
 
     def __enter__(self) -> "Signals":
@@ -34,10 +38,16 @@ class Signals:
             signal.signal(number, handler)
 
     def _came(self, number: int, frame: FrameType | None) -> None:
-        if self._held:
-            self._waiting.append(number)
-        else:
-            raise Stop("SIGTERM") if number == signal.SIGTERM else KeyboardInterrupt
+        self._waiting.append(number)
+        if not self._held:
+            self._raise()
+
+    def _raise(self) -> None:
+        raise Stop("SIGTERM") if self._waiting[-1] == signal.SIGTERM else KeyboardInterrupt
+
+    def taken(self) -> None:
+        """The run is being left: what has come so far is done with."""
+        self._waiting.clear()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -48,4 +58,4 @@ class Signals:
         finally:
             self._held -= 1
         if self._waiting and not self._held:
-            self._came(self._waiting.pop(), None)
+            self._raise()
