@@ -15,9 +15,9 @@ class Stop(KeyboardInterrupt):
 class Signals:
     """While it is open, Ctrl-C and SIGTERM raise where the run can be left; held, they wait.
 
-    What they raise may be lost: in a learner that catches everything, or where Python lets nothing through (finalisers, callbacks
-    of weak references). It is raised again at the next place where signals were held, until somebody says that it was
-    :meth:`taken`.
+    What they raise may be lost: in a learner that catches everything, or where Python lets nothing through (finalisers,
+    callbacks of weak references). It is raised again at the next place where signals were held, until somebody says that it
+    was :meth:`taken`.
 
     Handlers belong to the main thread, and to whoever has set others than Python's own: elsewhere nothing is changed.
     """
