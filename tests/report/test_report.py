@@ -134,9 +134,10 @@ def test_from_the_command_line(tmp_path, capsys) -> None:
     assert done.value.code == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "page.html")
     assert Page((tmp_path / "page.html").read_text()).story()["head"]["title"] == "run"
-    for arguments in (["report", str(tmp_path)], ["report", str(tmp_path / "run"), "-o", str(tmp_path)]):
+    run = str(tmp_path / "run")
+    for arguments in ([str(tmp_path)], [run, "-o", str(tmp_path)], [run, "-o", str(tmp_path / "nowhere" / "page.html")]):
         with pytest.raises(SystemExit) as refused:
-            main(arguments)
+            main(["report", *arguments])
         assert refused.value.code == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
 
