@@ -135,7 +135,11 @@ def test_from_the_command_line(tmp_path, capsys) -> None:
     assert capsys.readouterr().out.strip() == str(tmp_path / "page.html")
     assert Page((tmp_path / "page.html").read_text()).story()["head"]["title"] == "run"
     run = str(tmp_path / "run")
-    for arguments in ([str(tmp_path)], [run, "-o", str(tmp_path)], [run, "-o", str(tmp_path / "nowhere" / "page.html")]):
+    for arguments in (
+        [str(tmp_path)],
+        [run, "-o", str(tmp_path)],
+        [run, "-o", str(tmp_path / "nowhere" / "page.html")],
+    ):
         with pytest.raises(SystemExit) as refused:
             main(["report", *arguments])
         assert refused.value.code == 2
