@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.errors import OutOfTurn
+from restsure.errors import InvalidParameter, OutOfTurn
 from restsure.estimators import Cells
 from restsure.problem import Decision
 
@@ -99,7 +99,7 @@ class Play(ABC):
 
     def finish(self, run: int, arm: int) -> None:
         """That arm of that run has had all the pulls that it can have."""
-        raise NotImplementedError
+        raise InvalidParameter(f"arm={arm}: must not end in a game whose policy knows no ends")
 
     @abstractmethod
     def leader(self, run: int) -> int:
