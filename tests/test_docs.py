@@ -30,9 +30,9 @@ def test_code_in_documents_runs(page: str, tmp_path: Path) -> None:
         (1, r"candidate 2: loss 0\.0\d\d after 1,[6-9]\d\d of 2,000 steps\n"),
     ],
 )
-def test_readme_shows_right_answers(number: int, printed: str) -> None:
+def test_readme_shows_right_answers(number: int, printed: str, tmp_path: Path) -> None:
     block = [block for page, block in BLOCKS if page == "README.md"][number]
-    done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert re.fullmatch(printed, done.stdout)
 
 
