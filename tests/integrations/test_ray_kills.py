@@ -121,3 +121,21 @@ def test_a_machine_dies(tmp_path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert findings(tmp_path / "run") == []
+
+
+def test_sigterm_ends_a_run_between_two_records(tmp_path) -> None:
+    """Ray's own handler would end the process wherever it is."""
+
+    def ask_to_end(moment) -> None:
+        if moment.game.spent >= 40 and not moment.over:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    executor, before = RayExecutor(2), signal.getsignal(signal.SIGTERM)
+    result = rs.select(
+        models(), budget=120, executor=executor, run_dir=tmp_path, callbacks=[ask_to_end], progress=False
+    )
+    assert result.interrupted
+    assert result.spent < 120
+    assert rs.read_run(tmp_path).records[-1].body["why"] == "SIGTERM"
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert findings(tmp_path) == []

@@ -19,7 +19,8 @@ class Signals:
     callbacks of weak references). It is raised again at the next place where signals were held, until somebody says that it
     was :meth:`taken`.
 
-    Handlers belong to the main thread, and to whoever has set others than Python's own: elsewhere nothing is changed.
+    Handlers belong to the main thread, and to whoever has set others than Python's own: elsewhere nothing is changed. Those of
+    Ray count as Python's own: they end the process at once, in the middle of a record.
     """
 
     def __init__(self) -> None:
@@ -29,7 +30,8 @@ class Signals:
     def __enter__(self) -> "Signals":
         if threading.current_thread() is threading.main_thread():
             for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
-                if signal.getsignal(number) is usual:
+                handler = signal.getsignal(number)
+                if handler is usual or getattr(handler, "__module__", "").startswith("ray."):
                     self._before[number] = signal.signal(number, self._came)
         return self
 
