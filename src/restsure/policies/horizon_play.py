@@ -22,9 +22,6 @@ BATCH = 64  # of them, those refreshed at a time
 EPOCH = 0.95  # share of what was left down to which a stored bound holds
 AT_FLOOR = 2.0**32  # more than anyone pulls: indices at the floor are their arms' pulls, less this
 FEW = 4  # arms that can share a budget and leave nearly all of it to the best; of more, it gets 4/K of what is left
-NARROWS = (
-    1  # a spread is expected to fall with this power of the pulls: 0 leaves more workers idle, 2 costs more regret
-)
 COVER = 1.645  # standard deviations on each side of a 90 % interval
 
 
@@ -172,7 +169,7 @@ class HorizonLCBPlay(PeerPlay):
         reach = self.reach(given, room)[line, arms]
         mean, sd = self.curves.predict(cells, reach)
         if not self.policy.speculative:
-            sd = sd * ((pulls - out[line, arms]) / pulls) ** NARROWS
+            sd = sd * (pulls - out[line, arms]) / pulls  # not falling, more workers idle; with the square, more regret
             mean = self._optimistic(rows[line], mean, sd, self.width(left, pulls), pulls, cells, reach)
         lowest = np.full(len(rows), np.inf)
         np.minimum.at(lowest, line, mean)

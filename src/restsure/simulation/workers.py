@@ -1,7 +1,7 @@
 """Delayed feedback: a game played by several workers in virtual time."""
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
@@ -51,7 +51,7 @@ class Shift:
     deaths: int = 0
     asks: int = 0
     deciding: float = 0.0
-    halfway: tuple[float, float] = field(default=(0.0, 0.0))
+    halfway: tuple[float, float] = (0.0, 0.0)
 
 
 def simulate_workers(
