@@ -25,22 +25,7 @@ from tests.training.learners import Counter, Doing, Plain, SavesBadly, SetUp, St
 from tests.training.test_process_executor import X, Y, model_digest, real_learners
 
 pytestmark = pytest.mark.usefixtures("cluster")
-STEPS = Meter(100, "training steps")
 SMALL = RayExecutor(num_cpus=0.25, pull_timeout_s=60)  # a test that fails must not hang
-
-
-@pytest.fixture
-def opened():
-    """Open crews that are closed in the end."""
-    crews = []
-
-    def open_crew(executor, candidates, meter=STEPS):
-        crews.append(executor.open(candidates, meter))
-        return crews[-1]
-
-    yield open_crew
-    for crew in crews:
-        crew.close()
 
 
 def test_keeps_the_contract_of_every_executor(opened, tmp_path) -> None:

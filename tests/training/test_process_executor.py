@@ -46,20 +46,6 @@ PROCESSES = [
 every_executor = pytest.mark.parametrize("executor", [pytest.param(InProcess(), id="in process"), *PROCESSES])
 
 
-@pytest.fixture
-def opened():
-    """Open crews that are closed in the end."""
-    crews = []
-
-    def open_crew(executor, candidates, meter=STEPS):
-        crews.append(executor.open(candidates, meter))
-        return crews[-1]
-
-    yield open_crew
-    for crew in crews:
-        crew.close()
-
-
 # ---- what every executor does
 
 
