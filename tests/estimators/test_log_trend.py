@@ -81,7 +81,7 @@ class PlainRun:
                 if y and (moved or (high and not 1 / 1.25 <= self.height / used[3] <= 1.25)):
                     self.restarts += used is not None
                     own = abs(flat(self.level(i), self.height))
-                    self.used[i] = (*now, own if own > 2 * now[0] else now[0], self.height)
+                    self.used[i] = (*now, own if own > 1.5 * now[0] else now[0], self.height)
                     changed.add(i)
         for i in changed:
             odds = [math.log(f.weight) + self.filtered(i, f)[5] for f in FILTERS]

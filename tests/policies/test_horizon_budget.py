@@ -38,7 +38,7 @@ def plain(table: np.ndarray, budget: float, costs: list[float], ends: list[float
         index = {}
         for i in range(k):
             if room[i] >= 1 - 1e-9:
-                mean, sd = curve(i, pulls[i] + min(min(1, 4 / k) * left / costs[i], room[i]))
+                mean, sd = curve(i, pulls[i] + min(min(1, 3 / k) * left / costs[i], room[i]))
                 width = math.sqrt(2 * math.log(1 + room[i] / (k * pulls[i])))
                 index[i] = mean - width * sd if math.isfinite(sd) else -1e300 / (1 + pulls[i])
         if not index:

@@ -25,7 +25,7 @@ def plain(table, horizon: int, rho: float, sigma: float, patience: float) -> tup
     while (left := horizon - sum(pulls)) > 0:
         index = []
         for i in range(k):
-            mean, sd = curve(i, pulls[i] + min(1, 4 / k) * left)
+            mean, sd = curve(i, pulls[i] + min(1, 3 / k) * left)
             width = patience * math.sqrt(2 * math.log(1 + left / (k * pulls[i])))
             index.append(mean - width * sd if math.isfinite(sd) else -1e300 / (1 + pulls[i]))
         # of arms that could be at the floor, the least pulled; of these, the lowest; but there is no floor once a loss is below

@@ -35,7 +35,7 @@ def test_regret_stays_and_time_falls() -> None:
         assert times.mean() < slower.mean()
         slower = times
     eager, sooner = simulate_workers(rs.HorizonLCB(speculative=True), arms, 300, runs, 1, workers=8)
-    assert sooner.mean() < 0.85 * slower.mean()
+    assert sooner.mean() < 0.9 * slower.mean()
     assert (eager.arm_pulls.sum(axis=1) == 300).all()
 
 

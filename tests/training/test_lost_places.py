@@ -133,7 +133,7 @@ def test_restarts_are_bounded_and_come_before_retries(tmp_path: Path) -> None:
 def test_restarts_are_counted_over_all_of_a_run(tmp_path: Path) -> None:
     """Also over those before it was stopped."""
     with pytest.raises(Stopped):
-        run(Exposed(strikes=(3,)), tmp_path, callbacks=[stop_at(9)])
+        run(Exposed(strikes=(1,)), tmp_path, callbacks=[stop_at(9)])
     [(arm, count)] = rs.read_run(tmp_path).progress.restarts.items()
     assert count == 1
     result = run(Exposed(arm=arm, max_restarts=3), tmp_path)

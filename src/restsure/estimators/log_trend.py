@@ -36,23 +36,23 @@ class Filter(NamedTuple):
     rho: float  # how fast the trend dies out along log-time: 1/2 as in the paper, -1 for a straight line
     weight: float  # prior
     slope_sd: (
-        float  # prior spread of the trend; in units of the arm's own mean loss, where that is above twice the scale
+        float  # prior spread of the trend; in units of the arm's own mean loss, where that is far above the scale
     )
     level_noise: float = 0.05  # process noise an e-fold, as a share of the level
     trend_noise: float = 0.10
 
 
 FILTERS = (
-    Filter(0, 1 / 2, 6 / 16, 0.3),  # falls at once
-    Filter(1 / 20, 1 / 2, 3 / 16, 0.6),  # after a delay
-    Filter(1 / 2, 1 / 2, 1 / 16, 0.6),  # nearly linear
-    Filter(1 / 2, -1, 2 / 16, 0.45),  # a straight line, until it is not
-    Filter(0, 1, 2 / 16, 0.3),  # soon done
-    Filter(0, 1 / 10, 1 / 16, 0.2),  # nearly linear in log-time
-    Filter(0, 1 / 2, 1 / 16, 0.3, 0.02, 0.03),  # nearly exactly a power law
+    Filter(0, 1 / 2, 6 / 17, 0.3, 0.04),  # falls at once
+    Filter(1 / 20, 1 / 2, 3 / 17, 0.6, 0.03),  # after a delay
+    Filter(1 / 2, 1 / 2, 1 / 17, 0.6, 0.075),  # nearly linear
+    Filter(2 / 5, -1, 2 / 17, 0.45),  # a straight line, until it is not
+    Filter(0, 1, 2 / 17, 0.3, 0.08),  # soon done
+    Filter(0, 1 / 10, 1 / 17, 0.2),  # nearly linear in log-time
+    Filter(0, 1 / 2, 2 / 17, 0.3, 0.01, 0.02),  # nearly exactly a power law
 )
 LEVEL_SD, SLOPE = 2.0, 0.1  # prior spread of the level and prior mean of the trend, in units of the scale
-ALOFT = 2.0  # an arm whose mean loss is so many times the scale is far above the others
+ALOFT = 1.5  # an arm whose mean loss is so many times the scale is far above the others
 STALE = 1.25  # a filter is run again when its noise or scale has moved by more than this factor
 FEW = 16  # cells that are fed together, however many losses each has: more of them are sorted by that
 AT_ONCE = 2**13  # groups of losses of all cells that are fed together, at the most

@@ -26,14 +26,14 @@ KNEE = 8.0  # the reference is played as its logarithm begins to tell: losses be
 class HorizonLCB(Policy):
     """Pull the arm with the lowest optimistic loss at the furthest state it can still reach.
 
-    With ``M_i``, ``S_i`` the mean and standard deviation that ``curve`` predicts at ``m_i = n_i + min(1, 4/K) (T - t)``, the
+    With ``M_i``, ``S_i`` the mean and standard deviation that ``curve`` predicts at ``m_i = n_i + min(1, 3/K) (T - t)``, the
     index is
 
         I_i = M_i - patience * sqrt(2 log(1 + (T - t) / (K n_i))) * S_i
 
     The arm with the lowest index gets ``ceil(n_i / 20)`` pulls, the least pulled one of those whose index is below the
     floor of the losses; every pull given to another arm shortens the reach,
-    so that waiting is punished and commitment happens by itself. Among more than four arms no one can hope to get all that
+    so that waiting is punished and commitment happens by itself. Among more than three arms no one can hope to get all that
     is left, and is judged by what it can hope for. The pulls that the curve needs to say anything come first (one of each arm
     if that is more than half of the budget). In the end the lowest estimated loss at the pulls that were made is returned.
 

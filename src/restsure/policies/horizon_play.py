@@ -21,7 +21,7 @@ MANY = 128  # arms from which on most indices are left as they were: an old one 
 BATCH = 64  # of them, those refreshed at a time
 EPOCH = 0.95  # share of what was left down to which a stored bound holds
 AT_FLOOR = 2.0**32  # more than anyone pulls: indices at the floor are their arms' pulls, less this
-FEW = 4  # arms that can share a budget and leave nearly all of it to the best; of more, it gets 4/K of what is left
+FEW = 3  # arms that can share a budget and leave nearly all of it to the best; of more, it gets 3/K of what is left
 COVER = 1.645  # standard deviations on each side of a 90 % interval
 
 
