@@ -24,6 +24,7 @@ from restsure.estimators.kalman import (
     follow,
     squared_size,
 )
+from restsure.estimators.log_time import LogTime
 from restsure.estimators.misfit import FEWEST, RISES, bends
 from restsure.estimators.roughness import Roughness, flattened
 from restsure.estimators.thinned import Ints, ThinnedLosses
@@ -97,12 +98,12 @@ class LogTrendStates(CurveStates):
             np.array(column)[:, None] for column in zip(*filters, strict=True)
         )
         level_noise, trend_noise = level_noise**2, (trend_noise / rho) ** 2
-        self.minus_rho, self.level_noise, self.trend_noise = -rho[None], level_noise[None], trend_noise[None]
         self.drift, self.curb = level_noise + trend_noise, trend_noise / rho
         self.slope, self.slope_variance = SLOPE / rho, (slope_sd / rho) ** 2
         # where v / rho is if the trend v falls: a line, for which rho < 0, has it below 0
         self.falling = np.where(rho > 0, 0.0, -np.inf), np.where(rho > 0, np.inf, 0.0)
         self.roughness, self.losses = Roughness(runs, len(lengths)), ThinnedLosses(cells)
+        self.time = LogTime(self.losses.groups, offset * lengths, rho, level_noise, trend_noise)
         self.used = np.full((len(USED), cells), np.nan)
         self.full = np.zeros((len(STATE), *size))  # after all complete groups
         self.done = np.zeros(cells, dtype=np.int64)  # how many these are
@@ -116,9 +117,8 @@ class LogTrendStates(CurveStates):
         self.line = np.zeros((3, cells))  # and where they could go: level, fall a pull, and after how many
 
     def update(self, cells: Cells, losses: Floats) -> None:
-        which = np.arange(len(self.done))[cells] if isinstance(cells, slice) else cells
-        self.roughness.update(which, losses)
-        self.losses.update(which, losses)
+        self.roughness.update(cells, losses)
+        self.losses.update(cells, losses)
 
     def refresh(self, runs: NDArray[np.intp]) -> NDArray[np.intp]:
         """Run the filters over the losses they have not seen; start those again whose scale or noise has moved.
@@ -193,52 +193,67 @@ class LogTrendStates(CurveStates):
         """Feed complete groups that a filter has not seen, then what there is of the next one, on trial."""
         pulls, groups = self.losses.pulls[cells], self.losses.groups
         complete, done = groups.complete(pulls), self.done[cells]
-        state, at, place = self.full.take(cells, axis=2), np.empty(len(cells)), place_of(cells)
-        missing = complete - done
+        state, place = self.full.take(cells, axis=2), place_of(cells)
+        missing, at = complete - done, groups.middles[complete - 1]
         if np.count_nonzero(missing):
-            self._feed_some(cells, state, at, done, missing)
+            if len(cells) == 1:
+                self._feed(cells, state, done, missing)
+            else:
+                for which in _batches(missing):
+                    some = state.take(which, axis=2)
+                    self._feed(cells[which], some, done[which], missing[which])
+                    state[:, :, which] = some
             self.full[:, :, place], self.done[cells] = state, complete
         begun = pulls > groups.edges[complete]
         if np.count_nonzero(begun):
-            self._feed_some(cells, state, at, complete, begun.astype(np.int64))
+            if len(cells) == 1:
+                at = self._feed_on_trial(cells, state, complete)
+            else:
+                some = state[:, :, begun]
+                at[begun] = self._feed_on_trial(cells[begun], some, complete[begun])
+                state[:, :, begun] = some
         self.seen[cells], self.at[cells] = pulls, at
         self._look_ahead(place, state)
 
-    def _feed_some(self, cells: NDArray[np.intp], state: Floats, at: Floats, first: Ints, count: Ints) -> None:
-        """Feed the cells that have a count, in batches of those that have about as many groups."""
-        if len(cells) == 1:
-            self._feed(cells, state, at, first, count)
-            return
-        for which in _batches(count):
-            some, some_at = state.take(which, axis=2), at[which]
-            self._feed(cells[which], some, some_at, first[which], count[which])
-            state[:, :, which], at[which] = some, some_at
-
-    def _feed(self, cells: NDArray[np.intp], state: Floats, at: Floats, first: Ints, count: Ints) -> None:
-        """Take the filters over ``count`` groups of losses from group ``first`` on, in place; ``at``: the pull they get to.
+    def _feed(self, cells: NDArray[np.intp], state: Floats, first: Ints, count: Ints) -> None:
+        """Take the filters over ``count`` complete groups of losses from group ``first`` on, in place.
 
         Cells with fewer groups than others wait at first: steps of no length, to losses that tell nothing.
         """
-        width, waits = int(count[0] if len(count) == 1 else count.max()), None
-        group = first + (count - width) + np.arange(width)[:, None] if width > 1 else first[None]
-        if len(count) > 1 and np.count_nonzero(count < width):
-            waits = (group < first)[:, None]
-            group = np.maximum(group, first)
+        waits, alone = None, len(cells) == 1
+        if alone:
+            group: Ints | slice = slice(int(first[0]), int(first[0] + count[0]))
+            _, noise, height = self.used[:, cells[0]].tolist()
+        else:
+            width = int(count.max())
+            group = first + (count - width) + np.arange(width)[:, None]
+            if np.count_nonzero(count < width):
+                waits = np.asarray(group < first)
+                group = np.maximum(group, first)
+            _, noise, height = self.used.take(cells, axis=1)
+        mean, size = self.losses.means(cells, group)
+        losses, noises = flattened(mean, height), noise / size
+        steps, end = self.time.steps(state, group, waits)
+        if waits is not None:
+            noises[waits] = np.inf
+        both = (losses.tolist(), noises.tolist()) if alone else (_spread(losses, state), _spread(noises, state))
+        errors, variances = follow(state, steps, *both)
+        terms = np.log(variances) + errors * errors / variances
+        if waits is not None:
+            np.copyto(terms, 0.0, where=waits[:, None])
+        state[LIKELIHOOD] -= terms[0] if len(steps) == 1 else np.add.reduce(terms)
+        state[AT] = end
+
+    def _feed_on_trial(self, cells: NDArray[np.intp], state: Floats, group: Ints) -> Floats:
+        """Take the filters to what there is of a group; the pull they get to."""
         mean, size, middle = self.losses.read(cells, group)
         _, noise, height = self.used.take(cells, axis=1)
-        when = np.log(middle[:, None] + state[S0])
-        error, variance = np.empty((2, *when.shape))
-        error[:], variance[:] = flattened(mean, height)[:, None], (noise / size)[:, None]
-        if waits is not None:
-            np.copyto(when, state[AT], where=waits)
-            np.copyto(variance, np.inf, where=waits)
-        step = when - (np.concatenate((state[None, AT], when[:-1])) if width > 1 else state[None, AT])
-        follow(state, step, np.exp(self.minus_rho * step), self.level_noise, self.trend_noise, error, variance)
-        terms = np.log(variance) + error * error / variance
-        if waits is not None:
-            np.copyto(terms, 0.0, where=waits)
-        state[LIKELIHOOD] -= terms[0] if width == 1 else np.add.reduce(terms)
-        state[AT], at[:] = when[-1], middle[-1]
+        when = np.log(middle + state[S0])
+        step = self.time.step(state[AT], when)
+        [error], [variance] = follow(state, [step], [flattened(mean, height)], [noise / size])
+        state[LIKELIHOOD] -= np.log(variance) + error * error / variance
+        state[AT] = when
+        return middle
 
     def _look_ahead(self, cells: Cells, state: Floats) -> None:
         """What predictions of these cells need, and the posterior weights of their filters, each arm by itself.
@@ -303,6 +318,11 @@ class LogTrendStates(CurveStates):
         time = np.log(np.maximum(pulls, self.at[cells]) + s0) - since
         h = 1 - np.exp(minus_rho * time)
         return np.maximum(start - fall * h, bottom), spread + drift * time - h * (less - more * h), weight
+
+
+def _spread(losses: Floats, state: Floats) -> list[Floats]:
+    """For each filter the same: no array has to be stretched at every step."""
+    return list(np.repeat(losses[:, None], state.shape[1], axis=1))
 
 
 def _batches(count: Ints) -> Iterator[NDArray[np.intp]]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.estimators.base import Cells, cells_of, pick, place_of
+from restsure.estimators.base import Cells, cells_of, indices_of, lone, pick, place_of
 
 Floats = NDArray[np.float64]
 
@@ -60,22 +60,22 @@ class Roughness:
         """Above which a loss of an arm is far too high, as of the last time that stock was taken."""
         return np.asarray(self.kept[HEIGHTS])
 
-    def update(self, cells: NDArray[np.intp], losses: Floats) -> None:
+    def update(self, cells: Cells, losses: Floats) -> None:
         """The next losses of each cell: shape (number of cells, block).
 
         Those of one arm alone, as they come in a live game, wait until somebody asks: few of its decisions do.
         """
-        if len(cells) == 1:
-            self.told.setdefault(int(cells[0]), []).append(losses.copy())
+        if (cell := lone(cells, self.kept.shape[1])) is not None:
+            self.told.setdefault(cell, []).append(losses.copy())
         else:
             self._take_in()
-            self._add(cells, losses)
+            self._add(indices_of(cells, self.kept.shape[1]), losses)
 
     def _take_in(self) -> None:
         if self.told:
             told, self.told = self.told, {}
             for cell, blocks in told.items():
-                self._add(np.array([cell]), np.concatenate(blocks, axis=1))
+                self._add(np.array([cell]), np.concatenate(blocks, axis=1) if len(blocks) > 1 else blocks[0])
 
     def _add(self, cells: NDArray[np.intp], losses: Floats) -> None:
         kept = self.kept.take(cells, axis=1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.estimators import MISFIT, Cells
+from restsure.estimators import MISFIT, Cells, indices_of
 from restsure.policies.budget import SLACK, Budget, MeasuredBudget, whole_pulls
 from restsure.policies.certified import CertifiedStates
 from restsure.policies.explanation import explain_horizon
@@ -41,7 +41,7 @@ class HorizonLCBPlay(PeerPlay):
         self._open()
         self.starting = True  # until every arm has had its first pulls
         self.below = np.zeros(runs, dtype=np.bool_)  # whether a loss was below the floor
-        self.highest = np.full(runs, 1e-300)  # of all losses, as they are played
+        self.highest = np.full(runs * n_arms, 1e-300)  # loss of each arm, as it is played
         self.odd = False  # whether a curve does not follow the model
         self.share = min(1.0, FEW / n_arms)
         self.stored = np.full((runs, n_arms), -np.inf)  # lower bounds of indices, where there are many arms
@@ -77,12 +77,11 @@ class HorizonLCBPlay(PeerPlay):
         if self.early is not None:
             self.early.append((cells, losses))
         played = self.policy.played(losses)
-        if isinstance(cells, slice):
-            cells = np.arange(self.runs * self.n_arms)[cells]
-        rows = cells // self.n_arms
-        np.maximum.at(self.highest, rows, played[:, 0] if played.shape[1] == 1 else played.max(axis=1))
+        most = played[:, 0] if played.shape[1] == 1 else np.maximum.reduce(played, axis=1)
+        self.highest[cells] = np.maximum(self.highest[cells], most)
         if np.count_nonzero(played < 0):
-            self.below[rows[played.min(axis=1) < 0]] = True
+            which = indices_of(cells, len(self.highest))[played.min(axis=1) < 0]
+            self.below[which // self.n_arms] = True
         self.curves.update(cells, played)
 
     def estimate(self, rows: Rows) -> tuple[Floats, Floats]:
@@ -147,13 +146,16 @@ class HorizonLCBPlay(PeerPlay):
             index = self.index(rows, given, room)[0]
             if np.count_nonzero(free) < free.size:
                 index = np.where(free, index, np.inf)
-            arms, lowest = index.argmin(axis=1), np.minimum.reduce(index, axis=1)
+            arms = index.argmin(axis=1)
+            lowest = index.take(_flat(arms, self.n_arms))
         if beside:  # without that, every run has a free arm
             worth = lowest < self._worth_beside(rows, out, given, room)
             rows, arms, given, room = _keep(worth, rows, arms, given, room)
-        chosen = np.arange(len(rows)) * self.n_arms + arms if len(rows) > 1 else arms
-        block = np.ceil(given.take(chosen) / BLOCK)
-        self.wanted[rows, arms] = np.minimum(block, whole_pulls(room.take(chosen)))
+        chosen = _flat(arms, self.n_arms)
+        block, fit = np.ceil(given.take(chosen) / BLOCK), room.take(chosen)
+        if np.count_nonzero(block > fit):
+            block = np.minimum(block, whole_pulls(fit))
+        self.wanted.put(rows * self.n_arms + arms, block)
 
     def _worth_beside(self, rows: Rows, out: NDArray[np.int64], given: Floats, room: Floats) -> Floats:
         """How low an index must be for a pull beside those that are out.
@@ -206,7 +208,8 @@ class HorizonLCBPlay(PeerPlay):
         if self.odd:
             index = np.minimum(index, self.curves.hope(cells, reach.reshape(-1)).reshape(index.shape))
         if np.count_nonzero(low := index <= 0) and np.count_nonzero(at_floor := low & ~self.below[rows]):
-            deep = np.minimum(index, 0.0) / self.highest[rows]
+            highest = np.maximum.reduce(self.highest.reshape(self.runs, -1)[rows], axis=-1)
+            deep = np.minimum(index, 0.0) / highest
             index = np.where(at_floor, given - AT_FLOOR + 1 / (1 - deep), index)
         return index if all_known else np.where(known, index, -1e300 / (1 + given))
 
@@ -314,6 +317,11 @@ def _one_pull_of_one(missing: NDArray[np.int64]) -> NDArray[np.int64]:
     one = np.zeros_like(missing)
     one[np.arange(len(missing)), (missing > 0).argmax(axis=1)] = 1
     return one
+
+
+def _flat(arms: NDArray[np.intp], n_arms: int) -> NDArray[np.intp]:
+    """Where an arm of each row stands among all entries."""
+    return np.arange(len(arms)) * n_arms + arms if len(arms) > 1 else arms
 
 
 def _keep(which: Any, *parts: NDArray[Any]) -> list[NDArray[Any]]:
