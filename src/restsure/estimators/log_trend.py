@@ -60,7 +60,6 @@ AT_ONCE = 2**13  # groups of losses of all cells that are fed together, at the m
 KINSHIP = 8.0  # arms that the prior weights of the filters count for, against the arms of the run
 USED = SCALE, NOISE, HEIGHT = range(3)  # layers of what the filters of an arm were started with
 OUTLOOK = START, SPREAD, SINCE, FALL, DRIFT, LESS, MORE, BOTTOM, WEIGHT, OFFSET, MINUS_RHO = range(11)  # of predictions
-BOTTOMS = np.array([0.0, -np.inf])  # a loss below the floor knows no floor
 
 
 @dataclass(frozen=True)
@@ -99,6 +98,7 @@ class LogTrendStates(CurveStates):
         )
         level_noise, trend_noise = level_noise**2, (trend_noise / rho) ** 2
         self.drift, self.curb = level_noise + trend_noise, trend_noise / rho
+        self.half_curb = self.curb / 2
         self.slope, self.slope_variance = SLOPE / rho, (slope_sd / rho) ** 2
         # where v / rho is if the trend v falls: a line, for which rho < 0, has it below 0
         self.falling = np.where(rho > 0, 0.0, -np.inf), np.where(rho > 0, np.inf, 0.0)
@@ -270,8 +270,8 @@ class LogTrendStates(CurveStates):
         np.minimum(np.maximum(trend, self.falling[0]), self.falling[1], out=outlook[FALL])
         np.multiply(self.drift, size, out=outlook[DRIFT])
         np.add(p12 + p12, curb, out=outlook[LESS])
-        np.subtract(p22, 0.5 * curb, out=outlook[MORE])
-        BOTTOMS.take(level < 0, out=outlook[BOTTOM])
+        np.subtract(p22, self.half_curb * size, out=outlook[MORE])
+        np.minimum(np.copysign(np.inf, level), 0.0, out=outlook[BOTTOM])  # a loss below the floor knows no floor
         self.outlook[:WEIGHT, :, cells] = outlook
 
     def _share_weights(self, cells: NDArray[np.intp], runs: NDArray[np.intp]) -> None:
@@ -280,10 +280,12 @@ class LogTrendStates(CurveStates):
         The prior weight of filter j is ``(c w_j + sum_i p_ij) / (c + K)``, with ``p_ij`` the weights of arm i by itself. It
         is looked up when an arm has new losses, so that its weights change only then.
         """
-        alone = self.alone.reshape(-1, *self.shape)
-        alone = alone if len(runs) == self.shape[0] else alone.take(runs, axis=1)
-        shared = np.add.reduce(alone, axis=2) / self.prior + self.kinship
-        if len(runs) > 1:
+        if self.shape[0] == 1:
+            shared = np.add.reduce(self.alone, axis=1, keepdims=True) / self.prior + self.kinship
+        else:
+            alone = self.alone.reshape(-1, *self.shape)
+            alone = alone if len(runs) == self.shape[0] else alone.take(runs, axis=1)
+            shared = np.add.reduce(alone, axis=2) / self.prior + self.kinship
             shared = shared[:, np.searchsorted(runs, cells // self.shape[1])]
         weight = self.alone.take(cells, axis=1) * shared
         self.outlook[WEIGHT][:, place_of(cells)] = weight / np.add.reduce(weight)

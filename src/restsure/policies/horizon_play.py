@@ -237,7 +237,8 @@ class HorizonLCBPlay(PeerPlay):
         if self.policy.certified:
             return self.policy.patience
         share = room / (self.n_arms * np.maximum(given, 1.0))
-        return np.asarray(self.policy.patience * np.sqrt(2 * np.log1p(share)))
+        wide = np.sqrt(2 * np.log1p(share))
+        return wide if self.policy.patience == 1 else np.asarray(self.policy.patience * wide)
 
     def _scan_lazily(
         self, rows: Rows, given: Floats, room: Floats, free: NDArray[np.bool_]
