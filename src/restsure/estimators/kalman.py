@@ -23,8 +23,8 @@ Step: TypeAlias = tuple[Floats, ...]
 and the process noise of the level and of the trend, as shares of the squared size; of each, a row a filter."""
 
 
-def follow(state: Floats, steps: Sequence[Step], losses: Sequence[Any], noises: Sequence[Any]) -> tuple[Floats, Floats]:
-    """Take filters over steps of log-time, each to a loss of some variance, in place.
+def follow(state: Floats, steps: Any, losses: Sequence[Any], noises: Sequence[Any]) -> tuple[Floats, Floats]:
+    """Take filters over steps of log-time (each a :data:`Step`), each to a loss of some variance, in place.
 
     Returns the errors of prediction and their variances. A step of no length to a loss of infinite variance changes nothing.
     """

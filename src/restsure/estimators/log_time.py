@@ -1,6 +1,7 @@
 """Steps along log-time, from group to group of losses."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 from restsure.estimators.kalman import AT, S0, Floats, Step
 from restsure.estimators.thinned import Groups, Ints
 
+FEW = 16  # cells that are fed together, however many losses each has: more of them are sorted by that
+AT_ONCE = 2**13  # groups of losses of all cells that are fed together, at the most
 NO_STEP = np.array([[1.0], [0.0], [1.0], [0.0], [0.0]])
 
 
@@ -31,9 +34,7 @@ class LogTime:
         stay = np.exp(self.minus_rho * length)
         return stay, 1 - stay, stay * stay, level_noise * length, trend_noise * length
 
-    def steps(
-        self, state: Floats, group: Ints | slice, waits: NDArray[np.bool_] | None
-    ) -> tuple[Sequence[Step], Floats]:
+    def steps(self, state: Floats, group: Ints | slice, waits: NDArray[np.bool_] | None) -> tuple[Any, Floats]:
         """Steps to complete groups from those before them, and where along log-time the last one leads.
 
         ``group``: of shape (steps, cells), or a slice of them for one cell; none is made where a cell ``waits``.
@@ -47,9 +48,9 @@ class LogTime:
         if self.ends.shape[1] < len(self.groups.middles):
             self._look_further(self.s0)
         if isinstance(group, slice):
-            return self.known[group], self.ends[:, group.stop - 1, None]  # type: ignore[return-value]  # each unpacks
+            return self.known[group], self.ends[:, group.stop - 1, None]
         known = self.known[:, :, :, 0].take(group if waits is None else np.where(waits, -1, group), axis=0)
-        return np.ascontiguousarray(known.transpose(0, 2, 3, 1)), self.ends.take(group[-1], axis=1)  # type: ignore
+        return np.ascontiguousarray(known.transpose(0, 2, 3, 1)), self.ends.take(group[-1], axis=1)
 
     def _look_further(self, s0: Floats) -> None:
         when = np.log(self.groups.middles + s0)
@@ -57,3 +58,21 @@ class LogTime:
         self.known = np.empty((when.shape[1] + 1, 5, len(s0), 1))
         self.known[:-1, :, :, 0], self.known[-1, :, :, 0] = np.transpose(parts, (2, 0, 1)), NO_STEP
         self.ends = when
+
+
+def for_each(losses: Floats, state: Floats) -> list[Floats]:
+    """The same for each filter, so that no array has to be stretched at every step."""
+    return list(np.repeat(losses[:, None], state.shape[1], axis=1))
+
+
+def batches(count: Ints) -> Iterator[NDArray[np.intp]]:
+    """Positions of cells to feed together: of few all that have a count, of many those that have about as many groups."""
+    some = count.nonzero()[0]
+    if len(some) <= FEW:
+        yield some
+        return
+    length = np.frexp(count[some] - 0.5)[1]
+    for each in np.unique(length).tolist():
+        alike = some[length == each]
+        size = max(1, AT_ONCE >> each)
+        yield from (alike[k : k + size] for k in range(0, len(alike), size))

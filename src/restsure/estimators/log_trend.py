@@ -1,8 +1,8 @@
 """Learning curves of unknown shape: a level and a trend in log-time, filtered."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,10 @@ from restsure.estimators.kalman import (
     follow,
     squared_size,
 )
-from restsure.estimators.log_time import LogTime
+from restsure.estimators.log_time import LogTime, batches, for_each
 from restsure.estimators.misfit import FEWEST, RISES, bends
 from restsure.estimators.roughness import Roughness, flattened
-from restsure.estimators.thinned import Ints, ThinnedLosses
+from restsure.estimators.thinned import ThinnedLosses
 
 
 class Filter(NamedTuple):
@@ -55,8 +55,6 @@ FILTERS = (
 LEVEL_SD, SLOPE = 2.0, 0.1  # prior spread of the level and prior mean of the trend, in units of the scale
 ALOFT = 2.0  # an arm whose mean loss is so many times the scale is far above the others
 STALE = 1.25  # a filter is run again when its noise or scale has moved by more than this factor
-FEW = 16  # cells that are fed together, however many losses each has: more of them are sorted by that
-AT_ONCE = 2**13  # groups of losses of all cells that are fed together, at the most
 KINSHIP = 8.0  # arms that the prior weights of the filters count for, against the arms of the run
 USED = SCALE, NOISE, HEIGHT = range(3)  # layers of what the filters of an arm were started with
 OUTLOOK = START, SPREAD, SINCE, FALL, DRIFT, LESS, MORE, BOTTOM, WEIGHT, OFFSET, MINUS_RHO = range(11)  # of predictions
@@ -191,39 +189,48 @@ class LogTrendStates(CurveStates):
 
     def _run(self, cells: NDArray[np.intp]) -> None:
         """Feed complete groups that a filter has not seen, then what there is of the next one, on trial."""
+        if len(cells) == 1:
+            self._run_one(int(cells[0]))
+            return
         pulls, groups = self.losses.pulls[cells], self.losses.groups
-        complete, done = groups.complete(pulls), self.done[cells]
-        state, place = self.full.take(cells, axis=2), place_of(cells)
-        missing, at = complete - done, groups.middles[complete - 1]
+        complete, done, state = groups.complete(pulls), self.done[cells], self.full.take(cells, axis=2)
+        missing, at, begun = complete - done, groups.middles[complete - 1], pulls > groups.edges[complete]
         if np.count_nonzero(missing):
-            if len(cells) == 1:
-                self._feed(cells, state, done, missing)
-            else:
-                for which in _batches(missing):
-                    some = state.take(which, axis=2)
-                    self._feed(cells[which], some, done[which], missing[which])
-                    state[:, :, which] = some
-            self.full[:, :, place], self.done[cells] = state, complete
-        begun = pulls > groups.edges[complete]
+            for which in batches(missing):
+                some = state.take(which, axis=2)
+                self._feed(cells[which], some, done[which], missing[which])
+                state[:, :, which] = some
+            self.full[:, :, cells], self.done[cells] = state, complete
         if np.count_nonzero(begun):
-            if len(cells) == 1:
-                at = self._feed_on_trial(cells, state, complete)
-            else:
-                some = state[:, :, begun]
-                at[begun] = self._feed_on_trial(cells[begun], some, complete[begun])
-                state[:, :, begun] = some
+            some = state[:, :, begun]
+            at[begun] = self._feed_on_trial(cells[begun], some, complete[begun])
+            state[:, :, begun] = some
         self.seen[cells], self.at[cells] = pulls, at
+        self._look_ahead(cells, state)
+
+    def _run_one(self, cell: int) -> None:
+        """The same of one cell: plain numbers, where arrays of one entry would take longer."""
+        groups, place = self.losses.groups, slice(cell, cell + 1)
+        pulls, done, state = self.losses.pulls.item(cell), self.done.item(cell), self.full[:, :, place].copy()
+        complete = groups.of_loss.item(pulls)
+        at = groups.middles.item(complete - 1)
+        if complete > done:
+            self._feed(cell, state, done, complete - done)
+            self.full[:, :, place], self.done[cell] = state, complete
+        if pulls > groups.edges.item(complete):
+            at = self._feed_on_trial(cell, state, complete)
+        self.seen[cell], self.at[cell] = pulls, at
         self._look_ahead(place, state)
 
-    def _feed(self, cells: NDArray[np.intp], state: Floats, first: Ints, count: Ints) -> None:
+    def _feed(self, cells: Any, state: Floats, first: Any, count: Any) -> None:
         """Take the filters over ``count`` complete groups of losses from group ``first`` on, in place.
 
         Cells with fewer groups than others wait at first: steps of no length, to losses that tell nothing.
         """
-        waits, alone = None, len(cells) == 1
+        waits, alone = None, isinstance(cells, int)
         if alone:
-            group: Ints | slice = slice(int(first[0]), int(first[0] + count[0]))
-            _, noise, height = self.used[:, cells[0]].tolist()
+            group: Any = slice(first, first + count)
+            _, noise, height = self.used[:, cells].tolist()
         else:
             width = int(count.max())
             group = first + (count - width) + np.arange(width)[:, None]
@@ -236,7 +243,7 @@ class LogTrendStates(CurveStates):
         steps, end = self.time.steps(state, group, waits)
         if waits is not None:
             noises[waits] = np.inf
-        both = (losses.tolist(), noises.tolist()) if alone else (_spread(losses, state), _spread(noises, state))
+        both = (losses.tolist(), noises.tolist()) if alone else (for_each(losses, state), for_each(noises, state))
         errors, variances = follow(state, steps, *both)
         terms = np.log(variances) + errors * errors / variances
         if waits is not None:
@@ -244,11 +251,11 @@ class LogTrendStates(CurveStates):
         state[LIKELIHOOD] -= terms[0] if len(steps) == 1 else np.add.reduce(terms)
         state[AT] = end
 
-    def _feed_on_trial(self, cells: NDArray[np.intp], state: Floats, group: Ints) -> Floats:
+    def _feed_on_trial(self, cells: Any, state: Floats, group: Any) -> Any:
         """Take the filters to what there is of a group; the pull they get to."""
-        mean, size, middle = self.losses.read(cells, group)
-        _, noise, height = self.used.take(cells, axis=1)
-        when = np.log(middle + state[S0])
+        mean, size, middle = self.losses.begun(cells, group)
+        _, noise, height = self.used[:, cells]
+        when = np.log(state[S0] + middle)
         step = self.time.step(state[AT], when)
         [error], [variance] = follow(state, [step], [flattened(mean, height)], [noise / size])
         state[LIKELIHOOD] -= np.log(variance) + error * error / variance
@@ -320,21 +327,3 @@ class LogTrendStates(CurveStates):
         time = np.log(np.maximum(pulls, self.at[cells]) + s0) - since
         h = 1 - np.exp(minus_rho * time)
         return np.maximum(start - fall * h, bottom), spread + drift * time - h * (less - more * h), weight
-
-
-def _spread(losses: Floats, state: Floats) -> list[Floats]:
-    """For each filter the same: no array has to be stretched at every step."""
-    return list(np.repeat(losses[:, None], state.shape[1], axis=1))
-
-
-def _batches(count: Ints) -> Iterator[NDArray[np.intp]]:
-    """Positions of cells to feed together: of few all that have a count, of many those that have about as many groups."""
-    some = count.nonzero()[0]
-    if len(some) <= FEW:
-        yield some
-        return
-    length = np.frexp(count[some] - 0.5)[1]
-    for each in np.unique(length).tolist():
-        alike = some[length == each]
-        size = max(1, AT_ONCE >> each)
-        yield from (alike[k : k + size] for k in range(0, len(alike), size))

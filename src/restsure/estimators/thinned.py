@@ -1,5 +1,7 @@
 """The losses of many arms, thinned: singly at first, later as means of groups that grow with the number of pulls."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -59,7 +61,10 @@ class ThinnedLosses:
         while self.groups.of_loss[most - 1] >= self.sums.shape[1]:
             self.sums = np.concatenate((self.sums, np.zeros_like(self.sums)), axis=1)
         if cell is not None:
-            np.add.at(self.sums[cell], self.groups.of_loss[most - block : most], losses[0])
+            if block == 1:
+                self.sums[cell, self.groups.of_loss[n]] += losses[0, 0]
+            else:
+                np.add.at(self.sums[cell], self.groups.of_loss[most - block : most], losses[0])
             self.pulls[cell] = most
             return
         which = indices_of(cells, len(self.pulls))
@@ -70,13 +75,13 @@ class ThinnedLosses:
             np.add.at(self.sums, (which[:, None], group), losses)
         self.pulls[cells] = n + block
 
-    def means(self, cells: NDArray[np.intp], group: Ints | slice) -> tuple[Floats, Floats]:
+    def means(self, cells: Any, group: Any) -> tuple[Floats, Floats]:
         """Of complete groups of some cells, or of a slice of those of one: the mean of the losses, and how many they are."""
         size = self.groups.sizes[group]
-        return self.sums[cells[0] if isinstance(group, slice) else cells, group] / size, size
+        return self.sums[cells, group] / size, size
 
-    def read(self, cells: NDArray[np.intp], group: Ints) -> tuple[Floats, Floats, Floats]:
-        """Of groups of some cells: the mean of the losses so far, how many there are, and their middle pull."""
+    def begun(self, cells: Any, group: Any) -> tuple[Any, Any, Any]:
+        """Of the last group of cells, or of one: the mean of the losses so far, how many they are, and their middle pull."""
         first = self.groups.edges[group]
-        size = np.minimum(self.groups.edges[1:][group], self.pulls[cells].astype(np.float64)) - first
+        size = self.pulls[cells] - first
         return self.sums[cells, group] / size, size, first + (size + 1) / 2

@@ -41,7 +41,7 @@ class HorizonLCBPlay(PeerPlay):
         self._open()
         self.starting = True  # until every arm has had its first pulls
         self.below = np.zeros(runs, dtype=np.bool_)  # whether a loss was below the floor
-        self.highest = np.full(runs * n_arms, 1e-300)  # loss of each arm, as it is played
+        self.highest = np.full(runs, 1e-300)  # of all losses, as they are played
         self.odd = False  # whether a curve does not follow the model
         self.share = min(1.0, FEW / n_arms)
         self.stored = np.full((runs, n_arms), -np.inf)  # lower bounds of indices, where there are many arms
@@ -77,11 +77,14 @@ class HorizonLCBPlay(PeerPlay):
         if self.early is not None:
             self.early.append((cells, losses))
         played = self.policy.played(losses)
-        most = played[:, 0] if played.shape[1] == 1 else np.maximum.reduce(played, axis=1)
-        self.highest[cells] = np.maximum(self.highest[cells], most)
-        if np.count_nonzero(played < 0):
-            which = indices_of(cells, len(self.highest))[played.min(axis=1) < 0]
-            self.below[which // self.n_arms] = True
+        if self.runs == 1:
+            self.highest[0] = max(self.highest[0], played.max())
+            self.below[0] |= played.min() < 0
+        else:
+            rows = indices_of(cells, self.pulls.size) // self.n_arms
+            np.maximum.at(self.highest, rows, played[:, 0] if played.shape[1] == 1 else played.max(axis=1))
+            if np.count_nonzero(played < 0):
+                self.below[rows[played.min(axis=1) < 0]] = True
         self.curves.update(cells, played)
 
     def estimate(self, rows: Rows) -> tuple[Floats, Floats]:
@@ -155,7 +158,7 @@ class HorizonLCBPlay(PeerPlay):
         block, fit = np.ceil(given.take(chosen) / BLOCK), room.take(chosen)
         if np.count_nonzero(block > fit):
             block = np.minimum(block, whole_pulls(fit))
-        self.wanted.put(rows * self.n_arms + arms, block)
+        self.wanted[rows, arms] = block
 
     def _worth_beside(self, rows: Rows, out: NDArray[np.int64], given: Floats, room: Floats) -> Floats:
         """How low an index must be for a pull beside those that are out.
@@ -208,8 +211,7 @@ class HorizonLCBPlay(PeerPlay):
         if self.odd:
             index = np.minimum(index, self.curves.hope(cells, reach.reshape(-1)).reshape(index.shape))
         if np.count_nonzero(low := index <= 0) and np.count_nonzero(at_floor := low & ~self.below[rows]):
-            highest = np.maximum.reduce(self.highest.reshape(self.runs, -1)[rows], axis=-1)
-            deep = np.minimum(index, 0.0) / highest
+            deep = np.minimum(index, 0.0) / self.highest[rows]
             index = np.where(at_floor, given - AT_FLOOR + 1 / (1 - deep), index)
         return index if all_known else np.where(known, index, -1e300 / (1 + given))
 
