@@ -187,10 +187,10 @@ def test_refits_stay_few_and_cheap() -> None:
     states = LogTrendStates(1, np.full(4, 20_000.0))
     steps, feed = 0, states._feed
 
-    def counting(cells, state, at, first, count) -> None:
+    def counting(cells, state, first, count) -> None:
         nonlocal steps
         steps += int(np.minimum(count, 32).sum())
-        feed(cells, state, at, first, count)
+        feed(cells, state, first, count)
 
     states._feed = counting  # type: ignore[method-assign]
     rng = np.random.default_rng(2)

@@ -1,6 +1,6 @@
 """Losses in, curve out."""
 
-from restsure.estimators.base import Cells, Curves, Design, Estimator, Residuals, quadratic_norm
+from restsure.estimators.base import Cells, Curves, Design, Estimator, Residuals, indices_of, quadratic_norm
 from restsure.estimators.curve_bank import CurveBank
 from restsure.estimators.curve_model import CurveModel, CurveStates, PowerLaw, PowerLawStates
 from restsure.estimators.fit import CurveFit, fit_curve
@@ -26,5 +26,6 @@ __all__ = [
     "Residuals",
     "TwoWindow",
     "fit_curve",
+    "indices_of",
     "quadratic_norm",
 ]

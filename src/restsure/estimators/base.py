@@ -26,6 +26,19 @@ def cells_of(rows: NDArray[np.intp], shape: tuple[int, int]) -> Cells:
     return np.asarray((rows[:, None] * n_arms + np.arange(n_arms)).reshape(-1))
 
 
+def indices_of(cells: Cells, count: int) -> NDArray[np.intp]:
+    """The same cells, of so many, by their indices."""
+    return np.arange(count)[cells] if isinstance(cells, slice) else cells
+
+
+def lone(cells: Cells, count: int) -> int | None:
+    """The index of the only one among these cells, of so many; None if they are more."""
+    if isinstance(cells, slice):
+        start, stop, _ = cells.indices(count)
+        return start if stop == start + 1 else None
+    return int(cells[0]) if len(cells) == 1 else None
+
+
 def pick(columns: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
     """The columns of some cells; those of all without a copy."""
     return columns[..., cells] if isinstance(cells, slice) else columns.take(cells, axis=-1)

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.estimators.base import Cells, among, cells_of
+from restsure.estimators.base import Cells, among, cells_of, indices_of
 from restsure.estimators.curve_model import CurveModel, CurveStates, Floats
 from restsure.estimators.roughness import Roughness
 
@@ -50,7 +50,7 @@ class CurveBankStates(CurveStates):
         self.weight = np.full_like(self.g, 1 / len(RHO))
 
     def update(self, cells: Cells, losses: Floats) -> None:
-        which = np.arange(len(self.y)) if isinstance(cells, slice) else cells
+        which = indices_of(cells, len(self.y))
         pull = self.roughness.pulls[which][:, None] + np.arange(1, losses.shape[1] + 1)
         g = self._basis(which, pull[..., None].astype(np.float64))
         self.g[which] += g.sum(axis=1)

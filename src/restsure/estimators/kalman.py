@@ -1,6 +1,7 @@
 """A level and its trend, filtered: many filters of many curves at once, loss by loss."""
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,49 +18,42 @@ The trend ``v`` is kept as ``v / rho``, the level that it will have cost in the 
 """
 
 
-def follow(
-    state: Floats, step: Floats, stay: Floats, level_noise: Floats, trend_noise: Floats, loss: Floats, noise: Floats
-) -> None:
-    """Take filters over steps of log-time, each to a loss: arrays of shape (steps, filters, cells).
+Step: TypeAlias = tuple[Floats, ...]
+"""What a step ``du`` of log-time does to filters: the share ``f = exp(-rho du)`` of the trend that stays, ``1 - f``, ``f * f``,
+and the process noise of the level and of the trend, as shares of the squared size; of each, a row a filter."""
 
-    In place: of ``state``, of ``loss``, where errors of prediction are left, and of ``noise``, the variance of the losses,
-    where that of the errors is. ``stay`` is ``exp(-rho du)``; the process noises are for an e-fold. A step of no length to a
-    loss of infinite variance changes nothing.
+
+def follow(state: Floats, steps: Any, losses: Sequence[Any], noises: Sequence[Any]) -> tuple[Floats, Floats]:
+    """Take filters over steps of log-time (each a :data:`Step`), each to a loss of some variance, in place.
+
+    Returns the errors of prediction and their variances. A step of no length to a loss of infinite variance changes nothing.
     """
-    rows = tuple(state)
-    steps = zip(stay, 1 - stay, level_noise * step, trend_noise * step, loss, noise, strict=True)
-    for f, h, moves_level, moves_trend, y, variance in steps:
-        _propagate(rows, f, h, moves_level, moves_trend)
-        _observe(rows, y, variance)
+    level, p11, _, trend, p12, p22, _, _, least, most = state
+    errors, variances = np.empty((2, len(steps), *level.shape))
+    for step, loss, noise, error, variance in zip(steps, losses, noises, errors, variances, strict=True):
+        f, h, square, moves_level, moves_trend = step
+        # The level drops by the trend, the trend dies out, and both become less certain.
+        size = squared_size(level, least, most)
+        level -= h * trend
+        trend *= f
+        less = p12 - h * p22
+        p11 += moves_level * size - h * (p12 + less)
+        np.multiply(less, f, out=p12)
+        p22 *= square
+        p22 += moves_trend * size
+        # The scalar Kalman step.
+        np.subtract(loss, level, out=error)
+        np.add(p11, noise, out=variance)
+        gain, trend_gain = p11 / variance, p12 / variance
+        level += gain * error
+        trend += trend_gain * error
+        p22 -= trend_gain * p12
+        left = 1 - gain
+        p12 *= left
+        p11 *= left
+    return errors, variances
 
 
 def squared_size(level: Floats, least: Floats, most: Floats) -> Floats:
     """What process noise is a share of, squared: the level, within reason."""
     return np.minimum(np.maximum(level * level, least), most)
-
-
-def _propagate(rows: tuple[Floats, ...], f: Floats, h: Floats, level_noise: Floats, trend_noise: Floats) -> None:
-    """The level drops by the trend, the trend dies out, and both become less certain."""
-    level, p11, _, trend, p12, p22, _, _, least, most = rows
-    size = squared_size(level, least, most)
-    level -= h * trend
-    trend *= f
-    less = p12 - h * p22
-    p11 += level_noise * size - h * (p12 + less)
-    np.multiply(less, f, out=p12)
-    p22 *= f * f
-    p22 += trend_noise * size
-
-
-def _observe(rows: tuple[Floats, ...], loss: Floats, noise: Floats) -> None:
-    """The scalar Kalman step; the error and its variance take the places of the loss and of its variance."""
-    level, p11, _, trend, p12, p22, _, _, _, _ = rows
-    loss -= level
-    noise += p11
-    gain, trend_gain = p11 / noise, p12 / noise
-    level += gain * loss
-    trend += trend_gain * loss
-    p22 -= trend_gain * p12
-    left = 1 - gain
-    p12 *= left
-    p11 *= left

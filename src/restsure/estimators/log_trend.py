@@ -1,8 +1,8 @@
 """Learning curves of unknown shape: a level and a trend in log-time, filtered."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,10 @@ from restsure.estimators.kalman import (
     follow,
     squared_size,
 )
+from restsure.estimators.log_time import LogTime, batches, for_each
 from restsure.estimators.misfit import FEWEST, RISES, bends
 from restsure.estimators.roughness import Roughness, flattened
-from restsure.estimators.thinned import Ints, ThinnedLosses
+from restsure.estimators.thinned import ThinnedLosses
 
 
 class Filter(NamedTuple):
@@ -54,12 +55,9 @@ FILTERS = (
 LEVEL_SD, SLOPE = 2.0, 0.1  # prior spread of the level and prior mean of the trend, in units of the scale
 ALOFT = 1.5  # an arm whose mean loss is so many times the scale is far above the others
 STALE = 1.25  # a filter is run again when its noise or scale has moved by more than this factor
-FEW = 16  # cells that are fed together, however many losses each has: more of them are sorted by that
-AT_ONCE = 2**13  # groups of losses of all cells that are fed together, at the most
 KINSHIP = 8.0  # arms that the prior weights of the filters count for, against the arms of the run
 USED = SCALE, NOISE, HEIGHT = range(3)  # layers of what the filters of an arm were started with
 OUTLOOK = START, SPREAD, SINCE, FALL, DRIFT, LESS, MORE, BOTTOM, WEIGHT, OFFSET, MINUS_RHO = range(11)  # of predictions
-BOTTOMS = np.array([0.0, -np.inf])  # a loss below the floor knows no floor
 
 
 @dataclass(frozen=True)
@@ -97,12 +95,13 @@ class LogTrendStates(CurveStates):
             np.array(column)[:, None] for column in zip(*filters, strict=True)
         )
         level_noise, trend_noise = level_noise**2, (trend_noise / rho) ** 2
-        self.minus_rho, self.level_noise, self.trend_noise = -rho[None], level_noise[None], trend_noise[None]
         self.drift, self.curb = level_noise + trend_noise, trend_noise / rho
+        self.half_curb = self.curb / 2
         self.slope, self.slope_variance = SLOPE / rho, (slope_sd / rho) ** 2
         # where v / rho is if the trend v falls: a line, for which rho < 0, has it below 0
         self.falling = np.where(rho > 0, 0.0, -np.inf), np.where(rho > 0, np.inf, 0.0)
         self.roughness, self.losses = Roughness(runs, len(lengths)), ThinnedLosses(cells)
+        self.time = LogTime(self.losses.groups, offset * lengths, rho, level_noise, trend_noise)
         self.used = np.full((len(USED), cells), np.nan)
         self.full = np.zeros((len(STATE), *size))  # after all complete groups
         self.done = np.zeros(cells, dtype=np.int64)  # how many these are
@@ -116,9 +115,8 @@ class LogTrendStates(CurveStates):
         self.line = np.zeros((3, cells))  # and where they could go: level, fall a pull, and after how many
 
     def update(self, cells: Cells, losses: Floats) -> None:
-        which = np.arange(len(self.done))[cells] if isinstance(cells, slice) else cells
-        self.roughness.update(which, losses)
-        self.losses.update(which, losses)
+        self.roughness.update(cells, losses)
+        self.losses.update(cells, losses)
 
     def refresh(self, runs: NDArray[np.intp]) -> NDArray[np.intp]:
         """Run the filters over the losses they have not seen; start those again whose scale or noise has moved.
@@ -191,54 +189,78 @@ class LogTrendStates(CurveStates):
 
     def _run(self, cells: NDArray[np.intp]) -> None:
         """Feed complete groups that a filter has not seen, then what there is of the next one, on trial."""
+        if len(cells) == 1:
+            self._run_one(int(cells[0]))
+            return
         pulls, groups = self.losses.pulls[cells], self.losses.groups
-        complete, done = groups.complete(pulls), self.done[cells]
-        state, at, place = self.full.take(cells, axis=2), np.empty(len(cells)), place_of(cells)
-        missing = complete - done
+        complete, done, state = groups.complete(pulls), self.done[cells], self.full.take(cells, axis=2)
+        missing, at, begun = complete - done, groups.middles[complete - 1], pulls > groups.edges[complete]
         if np.count_nonzero(missing):
-            self._feed_some(cells, state, at, done, missing)
-            self.full[:, :, place], self.done[cells] = state, complete
-        begun = pulls > groups.edges[complete]
+            for which in batches(missing):
+                some = state.take(which, axis=2)
+                self._feed(cells[which], some, done[which], missing[which])
+                state[:, :, which] = some
+            self.full[:, :, cells], self.done[cells] = state, complete
         if np.count_nonzero(begun):
-            self._feed_some(cells, state, at, complete, begun.astype(np.int64))
+            some = state[:, :, begun]
+            at[begun] = self._feed_on_trial(cells[begun], some, complete[begun])
+            state[:, :, begun] = some
         self.seen[cells], self.at[cells] = pulls, at
+        self._look_ahead(cells, state)
+
+    def _run_one(self, cell: int) -> None:
+        """The same of one cell: plain numbers, where arrays of one entry would take longer."""
+        groups, place = self.losses.groups, slice(cell, cell + 1)
+        pulls, done, state = self.losses.pulls.item(cell), self.done.item(cell), self.full[:, :, place].copy()
+        complete = groups.of_loss.item(pulls)
+        at = groups.middles.item(complete - 1)
+        if complete > done:
+            self._feed(cell, state, done, complete - done)
+            self.full[:, :, place], self.done[cell] = state, complete
+        if pulls > groups.edges.item(complete):
+            at = self._feed_on_trial(cell, state, complete)
+        self.seen[cell], self.at[cell] = pulls, at
         self._look_ahead(place, state)
 
-    def _feed_some(self, cells: NDArray[np.intp], state: Floats, at: Floats, first: Ints, count: Ints) -> None:
-        """Feed the cells that have a count, in batches of those that have about as many groups."""
-        if len(cells) == 1:
-            self._feed(cells, state, at, first, count)
-            return
-        for which in _batches(count):
-            some, some_at = state.take(which, axis=2), at[which]
-            self._feed(cells[which], some, some_at, first[which], count[which])
-            state[:, :, which], at[which] = some, some_at
-
-    def _feed(self, cells: NDArray[np.intp], state: Floats, at: Floats, first: Ints, count: Ints) -> None:
-        """Take the filters over ``count`` groups of losses from group ``first`` on, in place; ``at``: the pull they get to.
+    def _feed(self, cells: Any, state: Floats, first: Any, count: Any) -> None:
+        """Take the filters over ``count`` complete groups of losses from group ``first`` on, in place.
 
         Cells with fewer groups than others wait at first: steps of no length, to losses that tell nothing.
         """
-        width, waits = int(count[0] if len(count) == 1 else count.max()), None
-        group = first + (count - width) + np.arange(width)[:, None] if width > 1 else first[None]
-        if len(count) > 1 and np.count_nonzero(count < width):
-            waits = (group < first)[:, None]
-            group = np.maximum(group, first)
-        mean, size, middle = self.losses.read(cells, group)
-        _, noise, height = self.used.take(cells, axis=1)
-        when = np.log(middle[:, None] + state[S0])
-        error, variance = np.empty((2, *when.shape))
-        error[:], variance[:] = flattened(mean, height)[:, None], (noise / size)[:, None]
+        waits, alone = None, isinstance(cells, int)
+        if alone:
+            group: Any = slice(first, first + count)
+            _, noise, height = self.used[:, cells].tolist()
+        else:
+            width = int(count.max())
+            group = first + (count - width) + np.arange(width)[:, None]
+            if np.count_nonzero(count < width):
+                waits = np.asarray(group < first)
+                group = np.maximum(group, first)
+            _, noise, height = self.used.take(cells, axis=1)
+        mean, size = self.losses.means(cells, group)
+        losses, noises = flattened(mean, height), noise / size
+        steps, end = self.time.steps(state, group, waits)
         if waits is not None:
-            np.copyto(when, state[AT], where=waits)
-            np.copyto(variance, np.inf, where=waits)
-        step = when - (np.concatenate((state[None, AT], when[:-1])) if width > 1 else state[None, AT])
-        follow(state, step, np.exp(self.minus_rho * step), self.level_noise, self.trend_noise, error, variance)
-        terms = np.log(variance) + error * error / variance
+            noises[waits] = np.inf
+        both = (losses.tolist(), noises.tolist()) if alone else (for_each(losses, state), for_each(noises, state))
+        errors, variances = follow(state, steps, *both)
+        terms = np.log(variances) + errors * errors / variances
         if waits is not None:
-            np.copyto(terms, 0.0, where=waits)
-        state[LIKELIHOOD] -= terms[0] if width == 1 else np.add.reduce(terms)
-        state[AT], at[:] = when[-1], middle[-1]
+            np.copyto(terms, 0.0, where=waits[:, None])
+        state[LIKELIHOOD] -= terms[0] if len(steps) == 1 else np.add.reduce(terms)
+        state[AT] = end
+
+    def _feed_on_trial(self, cells: Any, state: Floats, group: Any) -> Any:
+        """Take the filters to what there is of a group; the pull they get to."""
+        mean, size, middle = self.losses.begun(cells, group)
+        _, noise, height = self.used[:, cells]
+        when = np.log(state[S0] + middle)
+        step = self.time.step(state[AT], when)
+        [error], [variance] = follow(state, [step], [flattened(mean, height)], [noise / size])
+        state[LIKELIHOOD] -= np.log(variance) + error * error / variance
+        state[AT] = when
+        return middle
 
     def _look_ahead(self, cells: Cells, state: Floats) -> None:
         """What predictions of these cells need, and the posterior weights of their filters, each arm by itself.
@@ -255,8 +277,8 @@ class LogTrendStates(CurveStates):
         np.minimum(np.maximum(trend, self.falling[0]), self.falling[1], out=outlook[FALL])
         np.multiply(self.drift, size, out=outlook[DRIFT])
         np.add(p12 + p12, curb, out=outlook[LESS])
-        np.subtract(p22, 0.5 * curb, out=outlook[MORE])
-        BOTTOMS.take(level < 0, out=outlook[BOTTOM])
+        np.subtract(p22, self.half_curb * size, out=outlook[MORE])
+        np.minimum(np.copysign(np.inf, level), 0.0, out=outlook[BOTTOM])  # a loss below the floor knows no floor
         self.outlook[:WEIGHT, :, cells] = outlook
 
     def _share_weights(self, cells: NDArray[np.intp], runs: NDArray[np.intp]) -> None:
@@ -265,10 +287,12 @@ class LogTrendStates(CurveStates):
         The prior weight of filter j is ``(c w_j + sum_i p_ij) / (c + K)``, with ``p_ij`` the weights of arm i by itself. It
         is looked up when an arm has new losses, so that its weights change only then.
         """
-        alone = self.alone.reshape(-1, *self.shape)
-        alone = alone if len(runs) == self.shape[0] else alone.take(runs, axis=1)
-        shared = np.add.reduce(alone, axis=2) / self.prior + self.kinship
-        if len(runs) > 1:
+        if self.shape[0] == 1:
+            shared = np.add.reduce(self.alone, axis=1, keepdims=True) / self.prior + self.kinship
+        else:
+            alone = self.alone.reshape(-1, *self.shape)
+            alone = alone if len(runs) == self.shape[0] else alone.take(runs, axis=1)
+            shared = np.add.reduce(alone, axis=2) / self.prior + self.kinship
             shared = shared[:, np.searchsorted(runs, cells // self.shape[1])]
         weight = self.alone.take(cells, axis=1) * shared
         self.outlook[WEIGHT][:, place_of(cells)] = weight / np.add.reduce(weight)
@@ -303,16 +327,3 @@ class LogTrendStates(CurveStates):
         time = np.log(np.maximum(pulls, self.at[cells]) + s0) - since
         h = 1 - np.exp(minus_rho * time)
         return np.maximum(start - fall * h, bottom), spread + drift * time - h * (less - more * h), weight
-
-
-def _batches(count: Ints) -> Iterator[NDArray[np.intp]]:
-    """Positions of cells to feed together: of few all that have a count, of many those that have about as many groups."""
-    some = count.nonzero()[0]
-    if len(some) <= FEW:
-        yield some
-        return
-    length = np.frexp(count[some] - 0.5)[1]
-    for each in np.unique(length).tolist():
-        alike = some[length == each]
-        size = max(1, AT_ONCE >> each)
-        yield from (alike[k : k + size] for k in range(0, len(alike), size))

@@ -1,7 +1,11 @@
 """The losses of many arms, thinned: singly at first, later as means of groups that grow with the number of pulls."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+
+from restsure.estimators.base import Cells, indices_of, lone
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -18,8 +22,13 @@ class Groups:
     """
 
     def __init__(self) -> None:
-        self.edges = np.arange(2.0 * SHARE + 1)  # as floats, which is what they are reckoned with
-        self.of_loss = np.arange(2 * SHARE)  # the group of each loss, from 0
+        self._lay_out(list(range(2 * SHARE + 1)))
+
+    def _lay_out(self, edges: list[int]) -> None:
+        self.edges = np.array(edges, dtype=np.float64)  # as floats, which is what they are reckoned with
+        self.sizes = np.diff(self.edges)
+        self.middles = self.edges[:-1] + (self.sizes + 1) / 2
+        self.of_loss = np.repeat(np.arange(len(edges) - 1), np.diff(edges))  # the group of each loss, from 0
 
     def reach(self, losses: int) -> None:
         """Extend the tables to so many losses at least."""
@@ -28,8 +37,7 @@ class Groups:
         edges = self.edges.astype(np.int64).tolist()
         while edges[-1] < 2 * losses:
             edges.append(edges[-1] + edges[-1] // SHARE)
-        self.edges = np.array(edges, dtype=np.float64)
-        self.of_loss = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+        self._lay_out(edges)
 
     def complete(self, losses: Ints) -> Ints:
         """How many groups are full after so many losses: those before the group of the next one."""
@@ -44,22 +52,36 @@ class ThinnedLosses:
         self.sums = np.zeros((cells, 16))
         self.pulls = np.zeros(cells, dtype=np.int64)
 
-    def update(self, cells: NDArray[np.intp], losses: Floats) -> None:
+    def update(self, cells: Cells, losses: Floats) -> None:
         """The next losses of each cell: shape (number of cells, block)."""
-        block, n = losses.shape[1], self.pulls[cells]
-        most = int(n[0] if len(n) == 1 else n.max()) + block
+        block, cell = losses.shape[1], lone(cells, len(self.pulls))
+        n = self.pulls[cells if cell is None else cell]
+        most = int(n if cell is not None else n.max()) + block
         self.groups.reach(most)
         while self.groups.of_loss[most - 1] >= self.sums.shape[1]:
             self.sums = np.concatenate((self.sums, np.zeros_like(self.sums)), axis=1)
+        if cell is not None:
+            if block == 1:
+                self.sums[cell, self.groups.of_loss[n]] += losses[0, 0]
+            else:
+                np.add.at(self.sums[cell], self.groups.of_loss[most - block : most], losses[0])
+            self.pulls[cell] = most
+            return
+        which = indices_of(cells, len(self.pulls))
         if block == 1:
-            self.sums[cells, self.groups.of_loss[n]] += losses[:, 0]
+            self.sums[which, self.groups.of_loss[n]] += losses[:, 0]
         else:
             group = self.groups.of_loss[n[:, None] + np.arange(block)]
-            np.add.at(self.sums, (cells[:, None], group), losses)
+            np.add.at(self.sums, (which[:, None], group), losses)
         self.pulls[cells] = n + block
 
-    def read(self, cells: NDArray[np.intp], group: Ints) -> tuple[Floats, Floats, Floats]:
-        """Of groups of some cells: the mean of the losses so far, how many there are, and their middle pull."""
+    def means(self, cells: Any, group: Any) -> tuple[Floats, Floats]:
+        """Of complete groups of some cells, or of a slice of those of one: the mean of the losses, and how many they are."""
+        size = self.groups.sizes[group]
+        return self.sums[cells, group] / size, size
+
+    def begun(self, cells: Any, group: Any) -> tuple[Any, Any, Any]:
+        """Of the last group of cells, or of one: the mean of the losses so far, how many they are, and their middle pull."""
         first = self.groups.edges[group]
-        size = np.minimum(self.groups.edges[1:][group], self.pulls[cells].astype(np.float64)) - first
+        size = self.pulls[cells] - first
         return self.sums[cells, group] / size, size, first + (size + 1) / 2

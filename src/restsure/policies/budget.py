@@ -72,8 +72,8 @@ class Budget:
 
     def affordable(self, pulls: NDArray[Any]) -> Floats:
         """Pulls of each arm that what is left would pay for, not rounded, whether or not it has an end."""
-        left = (self.total - self.spent(pulls))[..., None]
-        return np.asarray(left + self.nothing if self.plain else left / self.costs)
+        left = self.total - self.spent(pulls)[..., None]
+        return left + self.nothing if self.plain else left / self.costs
 
     def room(self, pulls: NDArray[Any]) -> Floats:
         """Pulls that each arm could still get if no other were pulled, not rounded."""

@@ -274,7 +274,7 @@ class Game:
         if len(self._told) == 1:
             [(arm, block)] = self._told
             self._told.clear()
-            self._play.observe(np.array([arm]), block[None, :])
+            self._play.observe_one(arm, block)
             return
         by_arm: dict[int, list[NDArray[np.float64]]] = {}
         for arm, block in self._told:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.estimators import MISFIT, Cells
+from restsure.estimators import MISFIT, Cells, indices_of
 from restsure.policies.budget import SLACK, Budget, MeasuredBudget, whole_pulls
 from restsure.policies.certified import CertifiedStates
 from restsure.policies.explanation import explain_horizon
@@ -77,12 +77,14 @@ class HorizonLCBPlay(PeerPlay):
         if self.early is not None:
             self.early.append((cells, losses))
         played = self.policy.played(losses)
-        if isinstance(cells, slice):
-            cells = np.arange(self.runs * self.n_arms)[cells]
-        rows = cells // self.n_arms
-        np.maximum.at(self.highest, rows, played[:, 0] if played.shape[1] == 1 else played.max(axis=1))
-        if np.count_nonzero(played < 0):
-            self.below[rows[played.min(axis=1) < 0]] = True
+        if self.runs == 1:
+            self.highest[0] = max(self.highest[0], played.max())
+            self.below[0] |= played.min() < 0
+        else:
+            rows = indices_of(cells, self.pulls.size) // self.n_arms
+            np.maximum.at(self.highest, rows, played[:, 0] if played.shape[1] == 1 else played.max(axis=1))
+            if np.count_nonzero(played < 0):
+                self.below[rows[played.min(axis=1) < 0]] = True
         self.curves.update(cells, played)
 
     def estimate(self, rows: Rows) -> tuple[Floats, Floats]:
@@ -147,13 +149,16 @@ class HorizonLCBPlay(PeerPlay):
             index = self.index(rows, given, room)[0]
             if np.count_nonzero(free) < free.size:
                 index = np.where(free, index, np.inf)
-            arms, lowest = index.argmin(axis=1), np.minimum.reduce(index, axis=1)
+            arms = index.argmin(axis=1)
+            lowest = index.take(_flat(arms, self.n_arms))
         if beside:  # without that, every run has a free arm
             worth = lowest < self._worth_beside(rows, out, given, room)
             rows, arms, given, room = _keep(worth, rows, arms, given, room)
-        chosen = np.arange(len(rows)) * self.n_arms + arms if len(rows) > 1 else arms
-        block = np.ceil(given.take(chosen) / BLOCK)
-        self.wanted[rows, arms] = np.minimum(block, whole_pulls(room.take(chosen)))
+        chosen = _flat(arms, self.n_arms)
+        block, fit = np.ceil(given.take(chosen) / BLOCK), room.take(chosen)
+        if np.count_nonzero(block > fit):
+            block = np.minimum(block, whole_pulls(fit))
+        self.wanted[rows, arms] = block
 
     def _worth_beside(self, rows: Rows, out: NDArray[np.int64], given: Floats, room: Floats) -> Floats:
         """How low an index must be for a pull beside those that are out.
@@ -234,7 +239,8 @@ class HorizonLCBPlay(PeerPlay):
         if self.policy.certified:
             return self.policy.patience
         share = room / (self.n_arms * np.maximum(given, 1.0))
-        return np.asarray(self.policy.patience * np.sqrt(2 * np.log1p(share)))
+        wide = np.sqrt(2 * np.log1p(share))
+        return wide if self.policy.patience == 1 else np.asarray(self.policy.patience * wide)
 
     def _scan_lazily(
         self, rows: Rows, given: Floats, room: Floats, free: NDArray[np.bool_]
@@ -314,6 +320,11 @@ def _one_pull_of_one(missing: NDArray[np.int64]) -> NDArray[np.int64]:
     one = np.zeros_like(missing)
     one[np.arange(len(missing)), (missing > 0).argmax(axis=1)] = 1
     return one
+
+
+def _flat(arms: NDArray[np.intp], n_arms: int) -> NDArray[np.intp]:
+    """Where an arm of each row stands among all entries."""
+    return np.arange(len(arms)) * n_arms + arms if len(arms) > 1 else arms
 
 
 def _keep(which: Any, *parts: NDArray[Any]) -> list[NDArray[Any]]:

@@ -75,6 +75,12 @@ class Play(ABC):
         self.skip(cells, losses.shape[1])
         self.learn(cells, losses)
 
+    def observe_one(self, arm: int, losses: NDArray[np.float64]) -> None:
+        """The next losses of one arm of the first run, which is that of a live game."""
+        self.pulls[0, arm] += len(losses)
+        self.wanted[0, arm] -= len(losses)
+        self.learn(slice(arm, arm + 1), losses[None, :])
+
     def observe_all(self, losses: NDArray[np.float64]) -> None:
         """The next losses of every cell, as ``all_want`` asked for: shape (runs times arms, block)."""
         self.pulls += losses.shape[1]

@@ -6,7 +6,7 @@ import numpy as np
 
 from restsure import checks
 from restsure.description import settle
-from restsure.estimators import Cells
+from restsure.estimators import Cells, indices_of
 from restsure.policies.peer import Floats, PeerPlay, Rows
 from restsure.policies.policy import Policy
 
@@ -49,10 +49,7 @@ class RisingEliminationPlay(PeerPlay):
             best = np.minimum(self.lowest[cells], column)
             self.lowest[cells] = best
             slot = (after - back) % (self.steps + 1)
-            if isinstance(cells, slice):
-                self.ring[slot, np.arange(len(slot))] = best
-            else:
-                self.ring[slot, cells] = best
+            self.ring[slot, indices_of(cells, len(self.lowest))] = best
 
     def standing(self, rows: Rows) -> Floats:
         return self.lowest.reshape(self.runs, self.n_arms)[rows]

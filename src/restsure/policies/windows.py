@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.estimators import Cells
+from restsure.estimators import Cells, indices_of
 
 Floats = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ class TrendWindows:
 
     def update(self, cells: Cells, losses: Floats) -> Floats:
         """The next losses of each cell: shape (number of cells, block). Returns their state, a column a cell."""
-        rows = np.arange(len(self.state)) if isinstance(cells, slice) else cells
+        rows = indices_of(cells, len(self.state))
         for column in losses.T:
             state = self._add(rows, column)
         return state

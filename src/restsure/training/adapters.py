@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -197,16 +198,17 @@ def as_learner(name: str, candidate: Any, judge: Judge | None) -> Learner:
         loop = candidate()
         return LoopLearner(loop.__next__, loop)
     last = candidate.steps[-1][1] if _is_sklearn_pipeline(candidate) else candidate
-    makers: tuple[tuple[bool, Callable[[Judge], Learner]], ...] = (
-        (hasattr(last, "partial_fit"), lambda judge: PartialFitLearner(candidate, judge)),
-        (hasattr(candidate, "learn_one"), lambda judge: RiverLearner(candidate, judge)),
-        (bool(_rounds_of(candidate)), lambda judge: WarmStartLearner(candidate, judge, _rounds_of(candidate))),
-    )
-    for fits, make in makers:
-        if fits:
-            if judge is None:
-                raise WrongType(f"candidates[{name!r}]={type(candidate).__name__}: needs data, but data is None")
-            return make(judge)
+    make: Callable[[Any, Judge], Learner] | None = None
+    if hasattr(last, "partial_fit"):
+        make = PartialFitLearner
+    elif hasattr(candidate, "learn_one"):
+        make = RiverLearner
+    elif rounds := _rounds_of(candidate):
+        make = partial(WarmStartLearner, rounds=rounds)
+    if make is not None:
+        if judge is None:
+            raise WrongType(f"candidates[{name!r}]={type(candidate).__name__}: needs data, but data is None")
+        return make(candidate, judge)
     if callable(candidate):
         return LoopLearner(candidate, candidate)
     raise WrongType(

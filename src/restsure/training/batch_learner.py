@@ -62,7 +62,7 @@ class BatchLearner(ABC):
 
     def seeded(self, *seed: int) -> None:
         """Where to draw from, if the candidate was given no seed of its own; before its first pull."""
-        self.chance = Chance(self.candidate, seed)
+        self.chance.begin(seed)
 
     @abstractmethod
     def classifies(self) -> bool:

@@ -16,7 +16,13 @@ class Chance:
     """
 
     def __init__(self, model: Any, seed: Any = 0) -> None:
-        self.state: Any = np.random.RandomState(seed).get_state() if _has_no_seed(model) else None
+        self.state: Any = () if _has_no_seed(model) else None
+        self.begin(seed)
+
+    def begin(self, seed: Any) -> None:
+        """Begin again, by that seed."""
+        if self.state is not None:
+            self.state = np.random.RandomState(seed).get_state()
 
     @contextmanager
     def own(self) -> Iterator[None]:

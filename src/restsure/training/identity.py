@@ -5,6 +5,7 @@ import inspect
 import platform
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -21,7 +22,12 @@ _LONG = 400  # characters of a description beyond which its hash stands for it
 
 def versions() -> dict[str, str]:
     """What a run was made with."""
-    return {"restsure": version("restsure"), "numpy": np.__version__, "python": platform.python_version()}
+    return {"restsure": _version(), "numpy": np.__version__, "python": platform.python_version()}
+
+
+@cache
+def _version() -> str:
+    return version("restsure")  # a file is read for it
 
 
 def told(

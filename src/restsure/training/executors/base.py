@@ -1,5 +1,6 @@
 """Where pulls run: what a session needs of a place that trains learners."""
 
+import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -90,8 +91,7 @@ class Crew(ABC):
 
 def trained(arm: int, learner: Learner, times: int, meter: Meter) -> Outcome:
     """Make the pulls here and now; whatever the learner raises is in the outcome."""
-    clock, before = Meter(0, "seconds"), meter.read(learner)
-    began = clock.read(learner)
+    before, began = meter.read(learner), time.perf_counter()
     losses, error, trace = None, None, None
     try:
         losses = learner.train(times)
@@ -99,7 +99,7 @@ def trained(arm: int, learner: Learner, times: int, meter: Meter) -> Outcome:
         raise
     except BaseException as raised:  # a learner that calls sys.exit ends itself only
         error, trace = one_line(raised), where()
-    seconds = clock.read(learner) - began
+    seconds = time.perf_counter() - began
     return Outcome(arm, losses, meter.read(learner) - before if meter.measures else None, seconds, error, trace)
 
 
