@@ -50,7 +50,7 @@ FILTERS = (
     Filter(2 / 5, -1, 2 / 17, 0.45),  # a straight line, until it is not
     Filter(0, 1, 2 / 17, 0.3, 0.08),  # soon done
     Filter(0, 1 / 10, 1 / 17, 0.2),  # nearly linear in log-time
-    Filter(0, 1 / 2, 2 / 17, 0.3, 0.01, 0.02),  # nearly exactly a power law
+    Filter(0, 1 / 2, 2 / 17, 0.6, 0.01, 0.02),  # nearly exactly a power law
 )
 LEVEL_SD, SLOPE = 2.0, 0.1  # prior spread of the level and prior mean of the trend, in units of the scale
 ALOFT = 1.5  # an arm whose mean loss is so many times the scale is far above the others
