@@ -3,6 +3,7 @@
 import json
 import shutil
 import time
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import restsure as rs
-from restsure.training import Checkpoints, findings
+from restsure.training import Checkpoints, findings, identity
 from tests.faults.runs import Walk, blobs, outcome, plain_models, sklearn_models, train
 
 
@@ -265,3 +266,19 @@ def test_the_journal_is_small(tmp_path: Path) -> None:
     spent = json.loads(json.dumps(rs.read_run(tmp_path).to_dict()))["spent"]
     assert spent == 20_000
     assert np.isfinite(rs.read_run(tmp_path).result.loss)  # type: ignore[union-attr]
+
+
+def test_without_an_installed_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sources on the path, or a frozen program, have no version to read."""
+
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(identity, "version", missing)
+    identity._version.cache_clear()
+    try:
+        train("plain", tmp_path)
+        assert identity.versions()["restsure"] == "unknown"
+    finally:
+        identity._version.cache_clear()
+    assert findings(tmp_path) == []

@@ -36,9 +36,7 @@ class Filter(NamedTuple):
     offset: float  # s0 as a share of the pulls an arm can get
     rho: float  # how fast the trend dies out along log-time: 1/2 as in the paper, -1 for a straight line
     weight: float  # prior
-    slope_sd: (
-        float  # prior spread of the trend; in units of the arm's own mean loss, where that is far above the scale
-    )
+    slope_sd: float  # prior spread of the trend; in units of the arm's own mean loss, where that is far above the scale
     level_noise: float = 0.05  # process noise an e-fold, as a share of the level
     trend_noise: float = 0.10
 

@@ -6,7 +6,7 @@ import platform
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,11 @@ def versions() -> dict[str, str]:
 
 @cache
 def _version() -> str:
-    return version("restsure")  # a file is read for it
+    """A file is read for it; there is none where the sources lie on the path, or in a frozen program."""
+    try:
+        return version("restsure")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def told(
