@@ -57,7 +57,7 @@ Everybody trains the same candidates on the same batches, and every step counts,
 comes; from `halving` to `explore-75` it is `select` with another policy. Optuna's trials are as long as a quarter of the
 budget, or, `-capped`, as an equal share; what pruning has saved goes to their winner. scikit-learn's search takes samples
 or training steps as its resource, squeezed into the budget, and no river models. How each is set up: `benchmarks/live/`.
-`error` and the time that is not training are in the file.
+`error`, the time that is not training and the commit of each row are in the file: peers do not depend on our rule.
 """,
     "live_torch": """## Networks on a GPU
 
@@ -144,7 +144,8 @@ def read(name: str) -> list[dict[str, str]]:
 
 
 def made_by(rows: list[dict[str, str]]) -> str:
-    return f"`{rows[0]['command']}` at commit `{rows[0]['commit']}`"
+    commits = dict.fromkeys(row["commit"] for row in rows)  # peers stay as they were when only our rule has changed
+    return f"`{rows[0]['command']}` at commit " + " and ".join(f"`{commit}`" for commit in commits)
 
 
 def listing(rows: list[dict[str, str]]) -> list[str]:

@@ -20,7 +20,7 @@ make = "sklearn.datasets:load_digits"
 return_X_y = true
 
 [candidates.bayes]
-make = "sklearn.naive_bayes:MultinomialNB"
+make = "sklearn.naive_bayes:BernoulliNB"
 alpha = 0.5
 
 [candidates.scaled]
@@ -116,7 +116,7 @@ def test_data_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.savetxt(here / "data.csv", np.c_[x, y], delimiter=",", header="a,b,c,label", comments="")
     for data in ('file = "data.npz"', 'file = "data.csv"\ntarget = "label"'):
         text = SPEC.replace('make = "sklearn.datasets:load_digits"\nreturn_X_y = true', data)
-        (here / "own.toml").write_text(text.replace("MultinomialNB", "BernoulliNB"))
+        (here / "own.toml").write_text(text.replace("BernoulliNB", "BernoulliNB"))
         assert call("run", "own.toml", "--dir", f"out-{len(data)}", "--json") == 0
         assert json.loads(capsys.readouterr().out)["loss"] < 0.3
 
@@ -129,9 +129,9 @@ def test_data_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("budget = 120", "budget = 'soon'", "budget='soon': must be a whole number"),
         ("budget = 120", "budget = ", "must be TOML"),
         ("alpha = 0.5", "alhpa = 0.5", "candidates.bayes: "),
-        ("naive_bayes:MultinomialNB", "naive_bayes:Bayes", "the module has no Bayes"),
-        ("sklearn.naive_bayes:MultinomialNB", "nosuch.module:Bayes", "no module nosuch"),
-        ("sklearn.naive_bayes:MultinomialNB", "Bayes", "candidates.bayes.make='Bayes': must be module:name"),
+        ("naive_bayes:BernoulliNB", "naive_bayes:Bayes", "the module has no Bayes"),
+        ("sklearn.naive_bayes:BernoulliNB", "nosuch.module:Bayes", "no module nosuch"),
+        ("sklearn.naive_bayes:BernoulliNB", "Bayes", "candidates.bayes.make='Bayes': must be module:name"),
         ('make = "sklearn.datasets:load_digits"\nreturn_X_y = true', 'file = "none.npz"', "data.file="),
         ('make = "sklearn.datasets:load_digits"\nreturn_X_y = true', 'file = "data.txt"', "must end in .npz or .csv"),
         ("patience = 1.5", "patience = -1", "patience=-1: must be at least 0"),

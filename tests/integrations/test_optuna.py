@@ -297,13 +297,18 @@ WORKER = """
 import json, sys
 from pathlib import Path
 import optuna
-from optuna.storages import JournalStorage
+from optuna.storages import JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from restsure.integrations.optuna import HorizonPruner
 
 kind, place, curves = sys.argv[1], sys.argv[2], json.loads(Path(sys.argv[3]).read_text())
 optuna.logging.set_verbosity(optuna.logging.ERROR)
-storage = JournalStorage(JournalFileBackend(place)) if kind == "journal" else "sqlite:///" + place
+patient = {"connect_args": {"timeout": 300}}  # seconds that one process waits for the other
+storage = (
+    JournalStorage(JournalFileBackend(place))
+    if kind == "journal"
+    else RDBStorage("sqlite:///" + place, engine_kwargs=patient)
+)
 study = optuna.load_study(study_name="shared", storage=storage, pruner=HorizonPruner(len(curves[0])))
 
 def objective(trial):

@@ -63,7 +63,7 @@ class Reader:
 
     def __init__(self) -> None:
         self._block, self._within = 0, 0  # where reading stopped: a block may have grown since
-        self._decisions, self._next_look = 0, 0.0
+        self._decisions, self._looked_at, self._next_look = 0, -1.0, 0.0
 
     def read(self, moment: Moment) -> News:
         """What is new."""
@@ -71,8 +71,8 @@ class Reader:
         log, spent = game.log, game.spent
         fresh, self._decisions = log[self._decisions :], len(log)
         outlook = dict[int, tuple[float, float, float]]()
-        if moment.over or spent >= self._next_look:
-            self._next_look = spent + game.horizon / _LOOKS
+        if spent > self._looked_at and (moment.over or spent >= self._next_look):
+            self._looked_at, self._next_look = spent, spent + game.horizon / _LOOKS
             outlook = _outlook(moment)
         return News(
             at=time.time(),
