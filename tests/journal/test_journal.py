@@ -124,6 +124,6 @@ def test_a_kept_journal_of_every_format_is_read(number: int, tmp_path: Path) -> 
     run = rs.read_run(tmp_path)
     assert run.state == "stopped"
     assert run.result is not None
-    assert run.result.pulls == {"quick": 5, "slow": 33, "broken": 2}
+    assert run.result.pulls == {"quick": 33, "slow": 13, "broken": 0}
     assert run.result.name == "slow"
     assert run.result.failures == {"broken": "losses: must be finite, but one of arm 2 is nan"}
