@@ -1,7 +1,7 @@
 """Writes the journal that is kept for the present format: ``python -m tests.journal.make_golden``.
 
-Run it once, when the format changes; files of older formats stay as they are. Halving decides as it always will: constants of the
-default policy may change, and a run of other constants is refused by name.
+Run it once, when the format changes; files of older formats stay as they are. Halving decides as it always will:
+constants of the default policy may change, and a run of other constants is refused by name.
 """
 
 import tempfile

@@ -282,3 +282,11 @@ def test_without_an_installed_package(tmp_path: Path, monkeypatch: pytest.Monkey
     finally:
         identity._version.cache_clear()
     assert findings(tmp_path) == []
+
+
+def test_a_run_of_other_constants_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not continued as another one."""
+    train("plain", tmp_path)
+    monkeypatch.setattr("restsure.policies.horizon_play.BLOCK", 2)
+    with pytest.raises(rs.DamagedRun, match=r"record \d+ has .*, where the policy now wants .*another version"):
+        rs.read_run(tmp_path)
