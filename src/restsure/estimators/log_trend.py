@@ -94,7 +94,6 @@ class LogTrendStates(CurveStates):
         )
         level_noise, trend_noise = level_noise**2, (trend_noise / rho) ** 2
         self.drift, self.curb = level_noise + trend_noise, trend_noise / rho
-        self.half_curb = self.curb / 2
         self.slope, self.slope_variance = SLOPE / rho, (slope_sd / rho) ** 2
         # where v / rho is if the trend v falls: a line, for which rho < 0, has it below 0
         self.falling = np.where(rho > 0, 0.0, -np.inf), np.where(rho > 0, np.inf, 0.0)
@@ -275,7 +274,7 @@ class LogTrendStates(CurveStates):
         np.minimum(np.maximum(trend, self.falling[0]), self.falling[1], out=outlook[FALL])
         np.multiply(self.drift, size, out=outlook[DRIFT])
         np.add(p12 + p12, curb, out=outlook[LESS])
-        np.subtract(p22, self.half_curb * size, out=outlook[MORE])
+        np.subtract(p22, 0.5 * curb, out=outlook[MORE])
         np.minimum(np.copysign(np.inf, level), 0.0, out=outlook[BOTTOM])  # a loss below the floor knows no floor
         self.outlook[:WEIGHT, :, cells] = outlook
 

@@ -35,7 +35,6 @@ class Progress:
     ended: bool = False
     stopped: bool = False
     cut: set[int] = field(default_factory=set)
-    spent: float | None = None  # by the game, after what was told last; None where that is to be asked
     records: list[Record] = field(default_factory=list)
 
     def ask(self, most: int | Sequence[int] | None) -> Pull | None:
@@ -48,11 +47,10 @@ class Progress:
 
     def tell(self, arm: int, losses: Any, cost: float | None, seconds: float) -> tuple[float, ...]:
         """Losses of the pull of ``arm`` that is out; raises InvalidLoss, and leaves it out, if they are none."""
-        spent = self.game.spent if self.spent is None else self.spent
+        spent = self.game.spent
         self.game.tell(arm, losses, cost=cost)
         self.seconds[arm] = self.seconds.get(arm, 0.0) + seconds
-        self.spent = self.game.spent
-        block = Block(spent, self.names[arm], self.game.pulls[arm], tuple(map(float, losses)), self.spent - spent)
+        block = Block(spent, self.names[arm], self.game.pulls[arm], tuple(map(float, losses)), self.game.spent - spent)
         before = self.history[-1] if self.history else None
         if before is not None and arm in self.cut and before.name == block.name:  # pieces of one decision are one block
             self.history[-1] = Block(
@@ -67,7 +65,6 @@ class Progress:
         """That arm is out."""
         self.out.pop(arm, None)
         self.game.fail(arm, reason, cost=cost)
-        self.spent = None
 
     def losses(self, arm: int) -> list[float]:
         """All losses of an arm so far."""
