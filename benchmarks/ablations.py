@@ -17,7 +17,8 @@ from unittest.mock import patch
 import numpy as np
 
 import restsure as rs
-from restsure.estimators.log_trend import FILTERS, KINSHIP, Filter, LogTrendStates
+from restsure.estimators.filters import FILTERS, KINSHIP, Filter
+from restsure.estimators.log_trend import LogTrendStates
 from restsure.report.rows import write_rows
 from restsure.simulation.suites import SUITES
 

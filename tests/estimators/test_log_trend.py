@@ -7,8 +7,9 @@ import pytest
 
 import restsure as rs
 from restsure.estimators import log_trend
+from restsure.estimators.filters import FILTERS
 from restsure.estimators.kalman import follow
-from restsure.estimators.log_trend import FILTERS, LogTrendStates
+from restsure.estimators.log_trend import LogTrendStates
 
 
 def groups_of(losses: list[float]) -> list[tuple[float, int, float]]:

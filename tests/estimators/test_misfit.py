@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import restsure as rs
-from restsure.estimators.log_trend import LogTrendStates
-from restsure.estimators.misfit import FOLLOWS, RISES, SPEEDS_UP, bends
+from restsure.estimators.filters import FilteredCurves
+from restsure.estimators.misfit import FOLLOWS, RISES, SPEEDS_UP, bends, windows
 from restsure.estimators.thinned import ThinnedLosses
 
 SHAPES = {
@@ -28,7 +28,7 @@ def test_what_bends(shape: str, n: int) -> None:
     losses = ThinnedLosses(1)
     noisy = curve(np.arange(1, n + 1) / n) + 0.01 * np.random.default_rng(n).normal(size=n)
     losses.update(np.array([0]), noisy[None])
-    assert bends(losses, np.array([0]), np.array([1e-4])).kind[0] == kind
+    assert bends(*windows(losses, np.array([0])), np.array([1e-4])).kind[0] == kind
 
 
 @pytest.mark.parametrize("n", [12, 30, 200])
@@ -39,7 +39,7 @@ def test_noise_alone_is_no_misfit(n: int) -> None:
     alpha, rho, beta = rng.uniform((0.1, 0.1, 0.0), (1.0, 1.0, 0.5), (runs, 3)).T[:, :, None]
     losses = ThinnedLosses(runs)
     losses.update(np.arange(runs), alpha * s**-rho + beta + 0.3 * rng.normal(size=(runs, n)))
-    assert (bends(losses, np.arange(runs), np.full(runs, 0.09)).kind != FOLLOWS).sum() <= 4
+    assert (bends(*windows(losses, np.arange(runs)), np.full(runs, 0.09)).kind != FOLLOWS).sum() <= 4
 
 
 def falling(curve, rng):
@@ -65,7 +65,7 @@ def test_a_curve_that_rises_is_not_given_up_by_extrapolation_and_the_report_says
     assert "shaken: does not follow the curve model (its losses rise)" in result.explain()
     sure = play(rs.HorizonLCB(rs.PowerLaw(0.5)))  # who says the shape is known is believed
     assert not sure.misfits
-    monkeypatch.setattr(LogTrendStates, "_look_for_misfits", lambda states, cells: None)
+    monkeypatch.setattr(FilteredCurves, "note_bends", lambda *_: None)
     assert play(rs.HorizonLCB()).name == "steady"
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from restsure.estimators.log_trend import LogTrendStates
-from restsure.estimators.roughness import Roughness
 
 
 def curves(cells: int, longest: int, seed: int) -> np.ndarray:
@@ -29,18 +28,3 @@ def test_filters_of_many_lengths_run_together(runs: int) -> None:
         alone.refresh(np.array([0]))
         expected = [part[0] for part in alone.predict(slice(None), np.array([180.0]))]
         assert [mean[run], sd[run]] == pytest.approx(expected, rel=1e-12)
-
-
-def test_losses_that_wait_count_like_others() -> None:
-    """Told arm by arm, and so kept until somebody asks, or all at once: the same scale and noise at every time."""
-    losses, one = curves(6, 70, seed=3), np.array([0])
-    waiting, told = Roughness(1, 6), Roughness(1, 6)
-    for s in range(70):
-        told.update(np.arange(6), losses[:, s, None])
-        for arm in range(6):
-            waiting.update(np.array([arm]), losses[arm, None, s, None])
-        if s % 7 == 3:
-            scale = told.scale(one)
-            assert waiting.scale(one) == pytest.approx(scale, rel=1e-12)
-            np.testing.assert_allclose(waiting.noise(one, scale), told.noise(one, scale), rtol=1e-12)
-            assert waiting.highest.tolist() == losses[:, : s + 1].max(axis=1).tolist()

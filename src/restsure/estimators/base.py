@@ -31,14 +31,6 @@ def indices_of(cells: Cells, count: int) -> NDArray[np.intp]:
     return np.arange(count)[cells] if isinstance(cells, slice) else cells
 
 
-def lone(cells: Cells, count: int) -> int | None:
-    """The index of the only one among these cells, of so many; None if they are more."""
-    if isinstance(cells, slice):
-        start, stop, _ = cells.indices(count)
-        return start if stop == start + 1 else None
-    return int(cells[0]) if len(cells) == 1 else None
-
-
 def pick(columns: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
     """The columns of some cells; those of all without a copy."""
     return columns[..., cells] if isinstance(cells, slice) else columns.take(cells, axis=-1)

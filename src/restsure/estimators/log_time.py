@@ -11,7 +11,7 @@ from restsure.estimators.thinned import Groups, Ints
 
 FEW = 16  # cells that are fed together, however many losses each has: more of them are sorted by that
 AT_ONCE = 2**13  # groups of losses of all cells that are fed together, at the most
-NO_STEP = np.array([[1.0], [0.0], [1.0], [0.0], [0.0]])
+NO_STEP = np.array([[1.0], [0.0], [1.0], [0.0], [0.0]])  # to where one is
 
 
 class LogTime:
@@ -25,7 +25,7 @@ class LogTime:
         """``s0``: a row a filter, a column an arm; the process noises are for an e-fold."""
         self.groups, self.minus_rho, self.noises = groups, -rho, (level_noise, trend_noise)
         self.s0 = s0[:, :1] if (s0 == s0[:, :1]).all() else None  # of all arms alike
-        self.known = np.empty((1, 5, len(s0), 1))  # steps to each group, and at the end what changes nothing
+        self.known = np.empty((1, 5, len(s0)))  # steps to each group, and at the end what changes nothing
         self.ends = np.empty((len(s0), 0))  # where they lead
 
     def step(self, before: Floats, after: Floats) -> Step:
@@ -34,10 +34,10 @@ class LogTime:
         stay = np.exp(self.minus_rho * length)
         return stay, 1 - stay, stay * stay, level_noise * length, trend_noise * length
 
-    def steps(self, state: Floats, group: Ints | slice, waits: NDArray[np.bool_] | None) -> tuple[Any, Floats]:
+    def steps(self, state: Floats, group: Ints, waits: NDArray[np.bool_] | None) -> tuple[Any, Floats]:
         """Steps to complete groups from those before them, and where along log-time the last one leads.
 
-        ``group``: of shape (steps, cells), or a slice of them for one cell; none is made where a cell ``waits``.
+        ``group``: of shape (steps, cells); none is made where a cell ``waits``.
         """
         if self.s0 is None:
             when = np.log(self.groups.middles[group].reshape(-1, 1, state.shape[2]) + state[S0])
@@ -45,19 +45,32 @@ class LogTime:
                 np.copyto(when, state[AT], where=waits[:, None])
             before = np.concatenate((state[None, AT], when[:-1]))
             return list(zip(*self.step(before, when), strict=True)), when[-1]
-        if self.ends.shape[1] < len(self.groups.middles):
-            self._look_further(self.s0)
-        if isinstance(group, slice):
-            return self.known[group], self.ends[:, group.stop - 1, None]
-        known = self.known[:, :, :, 0].take(group if waits is None else np.where(waits, -1, group), axis=0)
+        self._look_further(self.s0)
+        known = self.known.take(group if waits is None else np.where(waits, -1, group), axis=0)
         return np.ascontiguousarray(known.transpose(0, 2, 3, 1)), self.ends.take(group[-1], axis=1)
 
-    def _look_further(self, s0: Floats) -> None:
-        when = np.log(self.groups.middles + s0)
-        parts = self.step(np.concatenate((when[:, :1], when[:, :-1]), axis=1), when)
-        self.known = np.empty((when.shape[1] + 1, 5, len(s0), 1))
-        self.known[:-1, :, :, 0], self.known[-1, :, :, 0] = np.transpose(parts, (2, 0, 1)), NO_STEP
-        self.ends = when
+    def plain(self) -> tuple[list[list[Step]], list[list[float]]]:
+        """Steps to each group, one a filter, and where they lead, in plain numbers: of arms of one length."""
+        assert self.s0 is not None
+        if self._look_further(self.s0):
+            self.plainly = self.known[:-1].transpose(0, 2, 1).tolist(), self.ends.T.tolist()
+        return self.plainly
+
+    def plain_step(self, pull: float, before: list[float]) -> tuple[list[float], list[Step]]:
+        """Where a pull, which may be a half, is along log-time, and the steps to it from ``before``."""
+        assert self.s0 is not None
+        when = np.log(self.s0 + pull)
+        parts = self.step(np.array(before)[:, None], when)
+        return when[:, 0].tolist(), np.hstack(parts).tolist()
+
+    def _look_further(self, s0: Floats) -> bool:
+        """Look up steps to all groups that there are by now; whether there are new ones."""
+        if self.ends.shape[1] == len(self.groups.middles):
+            return False
+        self.ends = np.log(self.groups.middles + s0)
+        parts = self.step(np.concatenate((self.ends[:, :1], self.ends[:, :-1]), axis=1), self.ends)
+        self.known = np.concatenate((np.transpose(parts, (2, 0, 1)), np.broadcast_to(NO_STEP, (1, 5, len(s0)))))
+        return True
 
 
 def for_each(losses: Floats, state: Floats) -> list[Floats]:

@@ -30,18 +30,25 @@ class Bends(NamedTuple):
     at: Floats
 
 
-def bends(losses: ThinnedLosses, cells: NDArray[np.intp], noise: Floats) -> Bends:
+def windows(losses: ThinnedLosses, cells: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """How many losses of each cell there are before each quarter of its pulls and in all, and what they come to.
+
+    The first window takes in what is left over; windows end where groups of losses do.
+    """
+    pulls, groups = losses.pulls[cells], losses.groups
+    ends = groups.complete(pulls - QUARTERS * (pulls // 4))
+    sums = np.add.accumulate(losses.sums.take(cells, axis=0), axis=1)
+    total = np.concatenate((np.where(ends > 0, sums[np.arange(len(cells)), ends - 1], 0.0), sums[:, -1:].T))
+    return np.concatenate((groups.edges[ends], pulls[None])), total
+
+
+def bends(count: Floats, total: Floats, noise: Floats) -> Bends:
     """Compare the means ``w1, w2, w3`` of the last three quarters of the pulls of each cell.
 
     Every falling convex curve, and so each ``alpha (s + s0)**-rho + beta``, has ``w1 - w2 >= w2 - w3 >= 0``. A curve rises if
     ``w3 - min(w1, w2)``, and speeds up if ``(w2 - w3) - max(w1 - w2, 0)``, is above four of its standard errors and 5 % of the
-    loss. Windows end where groups of losses do.
+    loss. ``count`` and ``total`` are those of :func:`windows`.
     """
-    pulls, groups = losses.pulls[cells], losses.groups
-    ends = groups.complete(pulls - QUARTERS * (pulls // 4))
-    count = np.concatenate((groups.edges[ends], pulls[None]))
-    sums = np.add.accumulate(losses.sums.take(cells, axis=0), axis=1)
-    total = np.concatenate((np.where(ends > 0, sums[np.arange(len(cells)), ends - 1], 0.0), sums[:, -1:].T))
     size = np.maximum(count[1:] - count[:-1], 1.0)
     start, first, second, third = (total[1:] - total[:-1]) / size
     wobble = noise / size
@@ -50,9 +57,9 @@ def bends(losses: ThinnedLosses, cells: NDArray[np.intp], noise: Floats) -> Bend
     rises = third - lower > np.maximum(SURE * np.sqrt(np.maximum(wobble[1], wobble[2]) + wobble[3]), worth)
     surprise = SURE * np.sqrt(wobble[1] + 4 * wobble[2] + wobble[3])
     bent = rises | (now - before > np.maximum(surprise, worth))
-    bent &= pulls >= FEWEST
+    bent &= count[-1] >= FEWEST
     if not np.count_nonzero(bent):
-        nothing = np.zeros(len(cells))
+        nothing = np.zeros(len(noise))
         return Bends(nothing.astype(np.int8), nothing, nothing, nothing)
     kind = np.where(bent, np.where(rises, RISES, SPEEDS_UP), FOLLOWS).astype(np.int8)
     _, one, two, three = (count[1:] + count[:-1]) / 2

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.estimators.base import Cells, cells_of, indices_of, lone, pick, place_of
+from restsure.estimators.base import Cells, cells_of, indices_of, pick, place_of
 
 Floats = NDArray[np.float64]
 
@@ -14,7 +14,6 @@ OWN = 10  # second differences of an arm that count towards the noise of all
 HEIGHT = 8.0  # times the usual loss of a run: above that a loss only says that it is far too high
 FADES = 4.0  # an arm's level is at most so many times its last losses: what it started with is past
 STOCK = 1.05  # scale and noise are looked at again when the losses of a run have grown by this factor
-HANDFUL = 8  # losses of one arm that are added one by one: arrays would take longer
 KEPT = BEFORE, LAST, PULLS, HIGHEST, TOTAL, SQUARES, ENDS, HEIGHTS = range(8)  # layers of what is kept of an arm
 
 
@@ -42,18 +41,15 @@ class Roughness:
         self.older = np.zeros(cells)  # squares of the age before
         self.skipped = np.full(cells, 2.0)  # twice the weights of the losses before these ages
         self.stock_at = np.zeros(runs)  # losses of a run from which on it is time to look again
-        self.told = dict[int, list[float]]()  # losses that wait, by cell
 
     @property
     def pulls(self) -> Floats:
         """The number of losses of each arm."""
-        self._take_in()
         return np.asarray(self.kept[PULLS])
 
     @property
     def highest(self) -> Floats:
         """The highest loss of each arm."""
-        self._take_in()
         return np.asarray(self.kept[HIGHEST])
 
     @property
@@ -62,39 +58,9 @@ class Roughness:
         return np.asarray(self.kept[HEIGHTS])
 
     def update(self, cells: Cells, losses: Floats) -> None:
-        """The next losses of each cell: shape (number of cells, block).
-
-        Those of one arm alone, as they come in a live game, wait until somebody asks: few of its decisions do.
-        """
-        if (cell := lone(cells, self.kept.shape[1])) is not None:
-            self.told.setdefault(cell, []).extend(losses[0].tolist())
-        else:
-            self._take_in()
-            self._add(indices_of(cells, self.kept.shape[1]), losses)
-
-    def _take_in(self) -> None:
-        if self.told:
-            told, self.told = self.told, {}
-            for cell, losses in told.items():
-                if len(losses) > HANDFUL or not self._add_some(cell, losses):
-                    self._add(np.array([cell]), np.array([losses]))
-
-    def _add_some(self, cell: int, losses: list[float]) -> bool:
-        """The sums of :meth:`_add`, loss by loss; not if a loss is far too high or an age ends, which is rare."""
-        before, last, pulls, highest, total, squares, ends, height = self.kept[:, cell].tolist()
-        highest = max(highest, *losses)
-        if highest > height or pulls + len(losses) >= ends:
-            return False
-        new = 0.0
-        for n, loss in enumerate(losses):
-            bend = loss - 2 * last + before
-            new += (pulls + n) * bend * bend
-            before, last = last, loss
-        self.kept[:ENDS, cell] = before, last, pulls + len(losses), highest, total + sum(losses), squares + new
-        return True
-
-    def _add(self, cells: NDArray[np.intp], losses: Floats) -> None:
-        kept = self.kept.take(cells, axis=1)
+        """The next losses of each cell: shape (number of cells, block)."""
+        which = indices_of(cells, self.kept.shape[1])
+        kept = self.kept.take(which, axis=1)
         _, _, pulls, highest, total, squares, ends, height = kept
         series = np.concatenate((kept[:PULLS], losses.T))
         new = series[2:]
@@ -109,10 +75,10 @@ class Roughness:
         weighed = before * bend * bend
         pulls += len(new)
         if np.count_nonzero(pulls >= ends):
-            self._turn_ages(cells, kept, before, weighed)
+            self._turn_ages(which, kept, before, weighed)
         else:
             squares += _along(np.add, weighed)
-        self.kept[:, place_of(cells)] = kept
+        self.kept[:, place_of(which)] = kept
 
     def _turn_ages(self, cells: NDArray[np.intp], kept: Floats, before: Floats, weighed: Floats) -> None:
         """Weighed squares of losses with so many before them; those of the last age but one are forgotten when one ends.
@@ -146,7 +112,6 @@ class Roughness:
 
     def mean(self, cells: Cells) -> Floats:
         """Mean of all losses, at most four times the last ones; infinite before the first."""
-        self._take_in()
         before, last, pulls, _, total, _, _, _ = pick(self.kept, cells)
         mean = total / np.maximum(pulls, 1.0)
         latest = np.maximum(before, last)

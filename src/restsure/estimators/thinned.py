@@ -1,11 +1,9 @@
 """The losses of many arms, thinned: singly at first, later as means of groups that grow with the number of pulls."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.estimators.base import Cells, indices_of, lone
+from restsure.estimators.base import Cells, indices_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,19 +52,11 @@ class ThinnedLosses:
 
     def update(self, cells: Cells, losses: Floats) -> None:
         """The next losses of each cell: shape (number of cells, block)."""
-        block, cell = losses.shape[1], lone(cells, len(self.pulls))
-        n = self.pulls[cells if cell is None else cell]
-        most = int(n if cell is not None else n.max()) + block
+        block, n = losses.shape[1], self.pulls[cells]
+        most = int(n.max()) + block
         self.groups.reach(most)
         while self.groups.of_loss[most - 1] >= self.sums.shape[1]:
             self.sums = np.concatenate((self.sums, np.zeros_like(self.sums)), axis=1)
-        if cell is not None:
-            if block == 1:
-                self.sums[cell, self.groups.of_loss[n]] += losses[0, 0]
-            else:
-                np.add.at(self.sums[cell], self.groups.of_loss[most - block : most], losses[0])
-            self.pulls[cell] = most
-            return
         which = indices_of(cells, len(self.pulls))
         if block == 1:
             self.sums[which, self.groups.of_loss[n]] += losses[:, 0]
@@ -75,13 +65,13 @@ class ThinnedLosses:
             np.add.at(self.sums, (which[:, None], group), losses)
         self.pulls[cells] = n + block
 
-    def means(self, cells: Any, group: Any) -> tuple[Floats, Floats]:
-        """Of complete groups of some cells, or of a slice of those of one: the mean of the losses, and how many they are."""
+    def means(self, cells: NDArray[np.intp], group: Ints) -> tuple[Floats, Floats]:
+        """Of complete groups of some cells: the mean of the losses, and how many they are."""
         size = self.groups.sizes[group]
         return self.sums[cells, group] / size, size
 
-    def begun(self, cells: Any, group: Any) -> tuple[Any, Any, Any]:
-        """Of the last group of cells, or of one: the mean of the losses so far, how many they are, and their middle pull."""
+    def begun(self, cells: NDArray[np.intp], group: Ints) -> tuple[Floats, Floats, Floats]:
+        """Of the last group of some cells: the mean of the losses so far, how many they are, and their middle pull."""
         first = self.groups.edges[group]
         size = self.pulls[cells] - first
         return self.sums[cells, group] / size, size, first + (size + 1) / 2

@@ -271,6 +271,8 @@ class Game:
         for paid in self._paid:
             self._play.pay(*paid)
         self._paid.clear()
+        if not self._told:
+            return
         if len(self._told) == 1:
             [(arm, block)] = self._told
             self._told.clear()
