@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import restsure as rs
+
 RESTSURE = str(Path(sys.executable).with_name("restsure"))
 
 
@@ -123,3 +125,17 @@ def test_version_and_help() -> None:
 
     assert run("--version").stdout.strip() == restsure.__version__
     assert "theory" in run("--help").stdout
+
+
+def test_names_that_the_terminal_cannot_write(tmp_path: Path) -> None:
+    """Half a character, or any that is not ASCII where only that can be written."""
+    losses = {"half \ud800": lambda: 0.1, "grün": lambda: 0.3}
+    rs.select(losses, budget=12, run_dir=tmp_path / "run", progress=False)
+    for encoding in ("utf-8", "ascii"):
+        environment = {**os.environ, "PYTHONIOENCODING": encoding}
+        shown = subprocess.run(
+            [RESTSURE, "show", str(tmp_path / "run")], capture_output=True, env=environment, check=False
+        )
+        assert shown.returncode == 0, shown.stderr
+        assert rb"half \ud800" in shown.stdout
+        assert ("grün".encode() if encoding == "utf-8" else rb"gr\xfcn") in shown.stdout

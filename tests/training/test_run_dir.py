@@ -1,6 +1,7 @@
 """``select(run_dir=...)``: the same directory again goes on, another run is refused, and what is kept is bounded."""
 
 import json
+import re
 import shutil
 import time
 from importlib.metadata import PackageNotFoundError
@@ -11,6 +12,9 @@ import numpy as np
 import pytest
 
 import restsure as rs
+from restsure.policies.horizon_play import HorizonLCBPlay
+from restsure.policies.phases import Phase
+from restsure.report import story_of
 from restsure.training import Checkpoints, findings, identity
 from tests.faults.runs import Walk, blobs, outcome, plain_models, sklearn_models, train
 
@@ -284,9 +288,49 @@ def test_without_an_installed_package(tmp_path: Path, monkeypatch: pytest.Monkey
     assert findings(tmp_path) == []
 
 
-def test_a_run_of_other_constants_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not continued as another one."""
-    train("plain", tmp_path)
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_run_of_other_constants_is_shown_but_does_not_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    """What happened is as it was recorded, down to who was returned; it is not continued as another run, and that is said."""
+    executor = rs.ProcessExecutor(workers=workers) if workers > 1 else None
+    result = train("plain", tmp_path, executor=executor)
+    other = next(k for k, name in enumerate(result.pulls) if name != result.name)
     monkeypatch.setattr("restsure.policies.horizon_play.BLOCK", 2)
-    with pytest.raises(rs.DamagedRun, match=r"record \d+ has .*, where the policy now wants .*another version"):
+    wishes = np.where(np.arange(len(result.pulls)) == other, 0.0, 1.0)[None]
+    monkeypatch.setattr(HorizonLCBPlay, "standing", lambda play, rows: wishes)  # it would return another one
+    run = rs.read_run(tmp_path)
+    told = run.result
+    assert run.state == "over"
+    assert told is not None
+    assert (told.name, told.pulls) == (result.name, result.pulls)
+    assert all(told.history.losses(name) == result.history.losses(name) for name in result.pulls)
+    assert "returned, as was recorded" in told.explain()
+    departs = r"record \d+ has .*, where the policy now wants .*another version"
+    note = departs + ".*; shown as it was recorded, with the predictions of this version"
+    story = story_of(run)
+    assert len([words for words in told.to_dict()["notes"] if re.search(note, words)]) == 1
+    assert len([words for words in story["notes"] if re.search(note, words)]) == 1
+    assert story["candidates"][story["head"]["leader"]]["name"] == result.name
+    [finding] = findings(tmp_path)
+    assert re.search(departs, finding)
+    with pytest.raises(rs.DamagedRun, match=departs):
+        train("plain", tmp_path, executor=executor)
+
+
+def test_a_run_of_other_constants_that_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Stopped):
+        train("plain", tmp_path, callbacks=[stop_at(60)])
+    pulls = rs.read_run(tmp_path).progress.game.pulls
+    monkeypatch.setattr("restsure.policies.horizon_play.BLOCK", 2)
+    after = rs.read_run(tmp_path)
+    assert after.state == "stopped"
+    assert after.progress.astray is not None
+    assert after.progress.game.pulls == pulls
+
+
+def test_a_policy_that_goes_one_way_only_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train("plain", tmp_path, policy=rs.SuccessiveHalving(2))
+    monkeypatch.setattr(rs.SuccessiveHalving, "rungs", lambda policy, n_arms, horizon: [Phase(5, 1)])
+    with pytest.raises(rs.DamagedRun, match="where the policy now wants"):
         rs.read_run(tmp_path)

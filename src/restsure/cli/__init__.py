@@ -3,6 +3,7 @@
 Exit codes: 0 done; 2 bad input, with one line that names the field, the value and the rule; 1 anything else.
 """
 
+import io
 import sys
 
 import typer
@@ -46,6 +47,8 @@ def options(
 def main(arguments: list[str] | None = None) -> None:
     """Entry point: run a verb and turn errors into one line and an exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name may have characters that the terminal has not
     try:
         code = app(args=arguments, standalone_mode=False)
     except typer.TyperException as error:

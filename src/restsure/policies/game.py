@@ -190,6 +190,44 @@ class Game:
         self._queue = deque(entry for entry in self._queue if entry[0] != arm)
         self._play.finish(0, arm)
 
+    @property
+    def can_follow(self) -> bool:
+        """Whether it can :meth:`follow` pulls that its rule does not want."""
+        return self._play.overlaps
+
+    def follow(self, made: tuple[int, int] | None, instead: Pull | None = None) -> Pull | None:
+        """Hand out the pulls that were ``made`` (an arm, how many), or none, whatever the rule wants.
+
+        To play a game again that was played by another version of the rule; ``instead`` of a pull that was handed out since.
+        """
+        if not self.can_follow:
+            raise OutOfTurn(f"follow(): {type(self.policy).__name__} goes its own way only")
+        self._take_in()
+        if instead is not None:
+            self._queue.append((instead.arm, sum(self._out.pop(instead.arm))))
+        for arm, times in self._queue:
+            self._play.wanted[0, arm] -= times
+        self._queue.clear()
+        if made is None:
+            return None
+        arm, times = self._known(made[0]), checks.whole("times", made[1], at_least=1)
+        if arm in self._out or arm in self._reasons:
+            raise OutOfTurn(f"arm={arm}: has pulls out or has failed, and cannot be pulled")
+        self._play.wanted[0, arm] += times
+        self._out[arm] = times, 0
+        return Pull(arm, times)
+
+    def conclude(self, arm: int) -> None:
+        """The game is over, and ``arm`` is what it returned: of a game that was played by another version of the rule."""
+        self._take_in()
+        arm, play = self._known(arm), self._play
+        if arm in self._reasons or not play.pulls[0, arm]:
+            raise OutOfTurn(f"arm={arm}: has failed or was never pulled, and cannot be returned")
+        play.wanted[0], play.choice[0], play.done[0] = 0, arm, True
+        self._queue.clear()
+        if play.log is not None:
+            play.log.append(Decision(play.spent()[0].item(), "returned, as was recorded", arm))
+
     def recommend(self) -> Recommendation:
         """The arm to return: the final answer when the game is over, else the best by what has been seen."""
         self._advance()

@@ -192,7 +192,7 @@ def tell(facts: Facts, beliefs: Beliefs | str, *, state: str, title: str = "") -
         "outlook": believed.get("outlook", {"spent": [], "of": {}}),
         "what_if": {"before": budgets(facts.standings), "ahead": believed.get("ahead", budgets(()))},
         "log": list(facts.log),
-        "notes": list(facts.notes),
+        "notes": [*facts.notes, *(beliefs.notes if isinstance(beliefs, Beliefs) else ())],
         "configuration": _configuration(facts),
     }
 

@@ -53,12 +53,16 @@ class Recorded:
 
 
 def read_run(directory: Path | str) -> Recorded:
-    """What a run directory says; raises DamagedRun, which says what is wrong, where it is not what a run has written."""
+    """What a run directory says; raises DamagedRun, which says what is wrong, where it is not what a run has written.
+
+    A run of another version of the policy, which cannot go on, can be read all the same, as far as the policy follows: its
+    ``progress.astray`` says so, and its notes.
+    """
     folder = Path(directory)
     busy = in_use(folder)
     records = read_records(folder)
     try:
-        progress = replay(records)
+        progress = replay(records, follow=True)
     except DamagedRun as error:
         raise DamagedRun(f"{folder}: {error}") from None
     return Recorded(folder, records, progress, "over" if progress.ended else "running" if busy else "stopped")
@@ -81,6 +85,8 @@ def findings(directory: Path | str) -> list[str]:
         run = read_run(directory)
     except RunError as error:
         return [str(error)]
+    if run.progress.astray is not None:
+        return [f"{run.directory}: {run.progress.astray}"]
     found, states = list[str](), States(run.directory, FILES)
     if (run.directory / FOLDER).is_symlink():
         return [f"{run.directory / FOLDER}: must be no link"]

@@ -12,6 +12,8 @@ from restsure.training.identity import open_game
 from restsure.training.meter import Meter
 from restsure.training.result import Block
 
+SHOWN_AS_RECORDED = "; shown as it was recorded, with the predictions of this version"
+
 
 @dataclass
 class Progress:
@@ -20,6 +22,7 @@ class Progress:
     ``out``: pulls that were asked for and not told, in the order of asking; ``states``: for each arm the newest saved state
     and the pulls it had then; ``retries``: how often each arm was brought back after a failure, and ``restarts``,
     after its place was lost; ``seconds``: of training; ``records``: all that happened, as a journal has it or would.
+    ``astray``: where the policy would have gone another way than the records that were followed.
     """
 
     names: tuple[str, ...]
@@ -36,6 +39,7 @@ class Progress:
     stopped: bool = False
     cut: set[int] = field(default_factory=set)
     records: list[Record] = field(default_factory=list)
+    astray: str | None = None
 
     def ask(self, most: int | Sequence[int] | None) -> Pull | None:
         """One more pull beside those that are out, if the rule wants any."""
@@ -44,6 +48,14 @@ class Progress:
             return None
         self.out[pulls[0].arm] = pulls[0]
         return pulls[0]
+
+    def follow(self, asked: tuple[int, int] | None, instead: Pull | None) -> None:
+        """One more pull beside those that are out, or none: what was made, and not what the rule has handed out."""
+        if instead is not None:
+            del self.out[instead.arm]
+        pull = self.game.follow(asked, instead)
+        if pull is not None:
+            self.out[pull.arm] = pull
 
     def tell(self, arm: int, losses: Any, cost: float | None, seconds: float) -> tuple[float, ...]:
         """Losses of the pull of ``arm`` that is out; raises InvalidLoss, and leaves it out, if they are none."""
@@ -71,35 +83,32 @@ class Progress:
         return [loss for block in self.history if block.name == self.names[arm] for loss in block.losses]
 
 
-def replay(records: Sequence[Record]) -> Progress:
-    """Play the game of a run again, as far as its records go; where it goes another way than it did, that is named."""
+def replay(records: Sequence[Record], *, follow: bool = False) -> Progress:
+    """Play the game of a run again, as far as its records go.
+
+    Where the policy now wants something else than it did, that is named: the run cannot go on. To look at it, ``follow`` the
+    records all the same, as far as the policy can: what happened is as it was, and predictions are those of now.
+    """
     progress = Progress(*open_game(records[0].body), records=list(records))
     for record in records[1:]:
-        advance(progress, record)
+        advance(progress, record, follow=follow)
     return progress
 
 
-def advance(progress: Progress, record: Record) -> None:
+def advance(progress: Progress, record: Record, *, follow: bool = False) -> None:
     """Play on by one record; whoever follows a run need not begin again at each."""
     try:
-        _advance(progress, record)
+        _advance(progress, record, follow)
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RestSureError) as error:
         if isinstance(error, DamagedRun):
             raise
         raise DamagedRun(f"the journal cannot be played again ({type(error).__name__}: {error})") from None
 
 
-def _advance(progress: Progress, record: Record) -> None:
+def _advance(progress: Progress, record: Record, follow: bool) -> None:
     body = record.body
     for asked in body.get("asked", ()):  # also when nothing was wanted: a rule may learn from being asked
-        pull = progress.ask(None if asked is None else asked[1])
-        found = None if pull is None else (pull.arm, pull.times)
-        if found != (None if asked is None else tuple(asked)):
-            wanted, wants = (_words(progress.names, each) for each in (asked, found))
-            raise DamagedRun(
-                f"record {record.number} has {wanted}, where the policy now wants {wants}: made by another version of "
-                f"restsure or numpy, or on another kind of processor"
-            )
+        _ask_again(progress, record.number, None if asked is None else (asked[0], asked[1]), follow)
     if record.kind == "block":
         progress.tell(body["arm"], body["losses"], body["cost"], body["seconds"])
     elif record.kind == "fail":
@@ -114,8 +123,30 @@ def _advance(progress: Progress, record: Record) -> None:
         for word, counts in (("retried", progress.retries), ("restarted", progress.restarts)):
             if (arm := body.get(word)) is not None:
                 counts[arm] = counts.get(arm, 0) + 1
+    elif record.kind == "end" and progress.astray is not None and body["arm"] is not None:
+        progress.game.conclude(body["arm"])
     progress.stopped = record.kind == "stop"
     progress.ended |= record.kind == "end"
+
+
+def _ask_again(progress: Progress, number: int, asked: tuple[int, int] | None, follow: bool) -> None:
+    """Ask for what was asked for then; what was not wanted then is not handed out now."""
+    pull = None
+    if progress.astray is None:
+        pull = progress.ask(None if asked is None else asked[1])
+        found = None if pull is None else (pull.arm, pull.times)
+        if found == asked:
+            return
+        wanted, wants = (_words(progress.names, each) for each in (asked, found))
+        departure = (
+            f"record {number} has {wanted}, where the policy now wants {wants}: made by another version of restsure or numpy, "
+            f"or on another kind of processor"
+        )
+        if not (follow and progress.game.can_follow):
+            raise DamagedRun(departure)
+        progress.astray = departure
+        progress.notes.append(departure + SHOWN_AS_RECORDED)
+    progress.follow(asked, pull)
 
 
 def _words(names: Sequence[str], pull: Sequence[int] | None) -> str:
