@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from restsure.journal import journal
+from restsure.journal import JOURNAL, journal
 from restsure.journal.files import Files
+from restsure.training import findings
 from tests.faults.runs import outcome, train
 
 
@@ -86,6 +87,8 @@ def at_every_call(kind: str, every: int, folder: Path) -> dict[str, int]:
         directory = folder / f"call{at}"
         if ended(attempt(kind, directory, lambda: setattr(journal, "FILES", Trap(at)))):  # noqa: B023 - called at once
             break
+        if (directory / JOURNAL).exists():
+            assert findings(directory) == [], f"something is wrong after a kill at call {at}"
         assert ended(attempt(kind, directory))
         assert told(directory) == expected, f"differs after a kill at call {at}"
         shutil.rmtree(directory)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from restsure.journal.paths import inside
 
 FOLDER = "checkpoints"
 _DRAFT = "draft"
+_HASH = re.compile("[0-9a-f]{64}")
 _PIECE = 1 << 20  # bytes read at a time
 
 
@@ -105,6 +107,10 @@ class States:
         wanted = set(digests)
         present = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         return [path for path in present if path.name not in wanted]
+
+    def strangers(self, digests: Iterable[str]) -> list[Path]:
+        """Those of the others that no crash can have left behind, as it can a draft, or a state before its record."""
+        return [path for path in self.others(digests) if not (path.name == _DRAFT or _HASH.fullmatch(path.name))]
 
 
 def _digest(files: dict[str, tuple[int, str]]) -> str:

@@ -95,7 +95,8 @@ def findings(directory: Path | str) -> list[str]:
             states.find(state)
         except DamagedRun as error:
             found.append(f"candidate {run.progress.names[arm]!r}: {error}")
-    left = states.others(state.digest for state, _ in run.progress.states.values())
+    known = [state.digest for state, _ in run.progress.states.values()]
     if run.state != "running":  # a run that is going on may have a state in hand
+        left = states.others(known) if run.state == "over" else states.strangers(known)
         found += [f"{path}: no record speaks of it" for path in left]
     return found
