@@ -50,6 +50,20 @@ def test_a_candidate_that_has_diverged_changes_nothing_for_the_others(start: flo
     assert game.recommend().loss == pytest.approx(0.13, abs=0.01)
 
 
+@pytest.mark.filterwarnings("ignore:(overflow|invalid value|divide by zero) encountered:RuntimeWarning")
+@pytest.mark.parametrize("size", [1e-310, 1e-160, 1e-20, 1e20, 1e160, 1e300])
+def test_losses_of_any_size_are_played_to_the_end(size: float) -> None:
+    """Where squares overflow or vanish nothing is told apart, but nothing breaks either."""
+    s = np.arange(1.0, 101)
+    curves = np.stack([0.5 / s**0.5 + 0.1, 0.2 / s**0.5 + 0.5, 0.3 / s + 0.4])
+    curves += 0.01 * np.random.default_rng(0).normal(size=curves.shape)
+    game = play(rs.HorizonLCB(), size * curves)
+    assert sum(game.pulls) == 100
+    assert game.recommend().pulls > 0
+    if 1e-100 < size < 1e100:
+        assert game.recommend().arm == 0
+
+
 def test_with_a_reference_orders_of_magnitude_are_told_apart() -> None:
     """All start ten thousand times too high: an estimate is near the losses seen, and the choice among the best."""
     s = np.arange(1.0, 201)

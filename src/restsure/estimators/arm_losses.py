@@ -90,8 +90,7 @@ def scale_of(arms: Sequence[ArmLosses]) -> tuple[float, float]:
 
 def noises_of(arms: Sequence[ArmLosses], scale: float) -> list[float]:
     """The variance of one loss of each arm, drawn towards that of all."""
-    found = [arm.noise() for arm in arms]
+    found, square = [arm.noise() for arm in arms], scale * scale
     counted = sum(min(extra, OWN) for extra, _ in found)
-    pooled = (sum(min(extra, OWN) * own for extra, own in found) + (0.02 * scale) ** 2) / (counted + 1)
-    least = (0.001 * scale) ** 2
-    return [max((POOLED * pooled + extra * own) / (POOLED + extra), least) for extra, own in found]
+    pooled = (sum(min(extra, OWN) * own for extra, own in found) + 0.02**2 * square) / (counted + 1)
+    return [max((POOLED * pooled + extra * own) / (POOLED + extra), 0.001**2 * square) for extra, own in found]
