@@ -60,7 +60,18 @@ class Decision:
         """The line, with what the budget is counted in."""
         rival = "" if self.rival is None else f" against arm {self.rival}"
         numbers = ", ".join(f"{name} {value:.6g}" for name, value in self.numbers.items())
-        return f"after {self.spent:g} {unit}: arm {self.arm}{rival}: {self.rule}" + (f" ({numbers})" if numbers else "")
+        return f"after {amount(self.spent)} {unit}: arm {self.arm}{rival}: {self.rule}" + (
+            f" ({numbers})" if numbers else ""
+        )
+
+
+def amount(value: float) -> str:
+    """Pulls, samples or seconds, for people to read: whole numbers in full.
+
+    >>> amount(1_000_000.0), amount(12.3456789)
+    ('1,000,000', '12.3457')
+    """
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"
 
 
 def reach(pulls: Any, spent: Any, horizon: int) -> Any:

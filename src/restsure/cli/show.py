@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from restsure.problem import amount
 from restsure.training import History, findings, read_run, saved_types
 
 Directory = Annotated[Path, typer.Argument(metavar="dir", help="Where a run is recorded.")]
@@ -70,7 +71,7 @@ def tell_result(outcome: dict[str, Any], as_json: bool) -> None:
 
 def candidates_table(outcome: dict[str, Any]) -> Table:
     """Steps, last losses and state of every candidate, the winner in bold."""
-    spent, planned = f"{round(outcome['spent'], 1):,g}", f"{outcome['budget']:,g}"
+    spent, planned = amount(round(outcome["spent"], 1)), amount(outcome["budget"])
     title = f"{spent} of {planned} {outcome['unit']} over {len(outcome['candidates'])} candidates"
     table = Table(title=title, title_justify="left")
     table.add_column("candidate")

@@ -15,7 +15,7 @@ from restsure.errors import InvalidParameter
 from restsure.integrations.ray_ledger import FILE, Ledger, Terms, read_lines, tell_again
 from restsure.integrations.ray_reports import Reading
 from restsure.policies import HorizonLCB, Policy
-from restsure.problem import Recommendation
+from restsure.problem import Recommendation, amount
 
 _STEPS = "training_iteration"
 _PATIENCE = 100  # times that Ray asks, ten a second, before a searcher that brings nothing is taken to wait for us
@@ -177,7 +177,7 @@ class HorizonScheduler(TrialScheduler):  # type: ignore[misc]
     def debug_string(self) -> str:
         game = None if self._ledger is None else self._ledger.game
         spent = 0 if game is None else game.spent
-        head = f"{type(self).__name__}: {spent:,g} of {self.total_budget:,g} {self.time_attr}"
+        head = f"{type(self).__name__}: {amount(spent)} of {amount(self.total_budget)} {self.time_attr}"
         if game is None or not any(game.pulls):
             return head
         failed = f", {len(game.failures)} failed" if game.failures else ""

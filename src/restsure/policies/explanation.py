@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from restsure.problem import amount
+
 if TYPE_CHECKING:
     from restsure.policies.horizon_play import HorizonLCBPlay
 
@@ -31,7 +33,7 @@ def explain_horizon(play: "HorizonLCBPlay") -> str:
     index, mean = (play.policy.told(part if play.below[0] else np.maximum(part, 0.0)) for part in (index, mean))
     lower = "as low as" if tied else "lower than"
     lines = [
-        f"Arm {arm} is next: it could reach {given[0, arm] + room[0, arm]:g} pulls, where its loss is predicted to be "
+        f"Arm {arm} is next: it could reach {amount(given[0, arm] + room[0, arm])} pulls, where its loss is predicted to be "
         f"{mean[arm]:.4g} and could, optimistically, be {index[arm]:.4g} ({sure}): {lower} any other's."
     ]
     if len(order) == 1:
@@ -42,7 +44,7 @@ def explain_horizon(play: "HorizonLCBPlay") -> str:
         turn = "No loss can be lower than that, and the one with fewer pulls comes first."
     lines.append(
         f"Its rival is arm {rival}: predicted {mean[rival]:.4g} and optimistically {index[rival]:.4g} at up to "
-        f"{given[0, rival] + room[0, rival]:g} pulls. {turn}"
+        f"{amount(given[0, rival] + room[0, rival])} pulls. {turn}"
     )
     lines.append(_what_would_turn_it(play, arm))
     return " ".join(lines)

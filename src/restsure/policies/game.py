@@ -13,7 +13,7 @@ from restsure import checks
 from restsure.description import Description
 from restsure.errors import InvalidLoss, InvalidParameter, NoArmLeft, OutOfTurn
 from restsure.policies.play import Play
-from restsure.problem import Decision, Pull, Recommendation
+from restsure.problem import Decision, Pull, Recommendation, amount
 
 _ONLY = np.array([0])  # the run of a play that is a live game
 
@@ -281,7 +281,7 @@ class Game:
         """
         self._advance()
         self._take_in()
-        head = f"After {self.spent:,g} of {self.horizon:,g} {self.unit}. {self._play.explain(0)}"
+        head = f"After {amount(self.spent)} of {amount(self.horizon)} {self.unit}. {self._play.explain(0)}"
         return "\n".join([head, *(decision.text(self.unit) for decision in self._play.log or ())])
 
     def _pay(self, arm: int, times: int, cost: float | None) -> None:

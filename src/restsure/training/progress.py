@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from restsure.problem import amount
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -44,7 +46,8 @@ def progress_table(moment: "Moment", seconds: float) -> "Table":
     spent, outlook = game.spent, game.outlook(game.lengths)
     left = seconds * (game.horizon - spent) / spent if spent else float("nan")
     table = Table(
-        title=f"{round(spent, 1):,g} of {game.horizon:,g} {game.unit}, about {left:.0f} s left", title_justify="left"
+        title=f"{amount(round(spent, 1))} of {amount(game.horizon)} {game.unit}, about {left:.0f} s left",
+        title_justify="left",
     )
     for heading in ("candidate", "steps", "loss", "predicted", "state"):
         table.add_column(heading, justify="left" if heading in ("candidate", "state") else "right")

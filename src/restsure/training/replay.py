@@ -108,7 +108,7 @@ def advance(progress: Progress, record: Record, *, follow: bool = False) -> None
 def _advance(progress: Progress, record: Record, follow: bool) -> None:
     body = record.body
     for asked in body.get("asked", ()):  # also when nothing was wanted: a rule may learn from being asked
-        _ask_again(progress, record.number, None if asked is None else (asked[0], asked[1]), follow)
+        _ask_again(progress, record.number, None if asked is None else tuple(asked), follow)
     if record.kind == "block":
         progress.tell(body["arm"], body["losses"], body["cost"], body["seconds"])
     elif record.kind == "fail":
