@@ -40,6 +40,7 @@ def test_any_pulls_can_be_followed(seed: int) -> None:
     game.conclude(worst)
     assert game.recommend().arm == worst
     assert game.recommend().reason.startswith("returned, as was recorded")
+    assert "is what was recorded" in game.explain()
     assert game.ask() is None
 
 

@@ -56,16 +56,16 @@ def _explain_the_end(play: "HorizonLCBPlay", sure: str) -> str:
         return "Every arm has failed; there is nothing to return."
     row, arm = np.array([0]), int(play.choice[0])
     loss = np.where(play.failed[0] | (play.pulls[0] == 0), np.inf, play.standing(row)[0])
+    why = "is the lowest" if loss[arm] <= loss.min() else "is what was recorded"  # by another version of the rule
     text = (
         f"The budget is spent. Arm {arm} is returned: its estimated loss of {play.interval(0, arm)[0]:.4g} after "
-        f"{play.pulls[0, arm]} pulls "
-        f"is the lowest ({sure})"
+        f"{play.pulls[0, arm]:,} pulls {why} ({sure})"
     )
     loss[arm] = np.inf
     rival = int(loss.argmin())
     if not np.isfinite(loss[rival]):
         return text + "."
-    return text + f"; the next is arm {rival} with {loss[rival]:.4g} after {play.pulls[0, rival]}."
+    return text + f"; the next is arm {rival} with {loss[rival]:.4g} after {play.pulls[0, rival]:,}."
 
 
 def _what_would_turn_it(play: "HorizonLCBPlay", arm: int) -> str:
