@@ -57,7 +57,8 @@ Everybody trains the same candidates on the same batches, and every step counts,
 comes; from `halving` to `explore-75` it is `select` with another policy. Optuna's trials are as long as a quarter of the
 budget, or, `-capped`, as an equal share; what pruning has saved goes to their winner. scikit-learn's search takes samples
 or training steps as its resource, squeezed into the budget, and no river models. How each is set up: `benchmarks/live/`.
-`error`, the time that is not training and the commit of each row are in the file: peers do not depend on our rule.
+`error` and the time that is not training are in the file. Peers do not depend on our rule: their first ten seeds were run at
+commit `92d6001`. Times are those of the first ten seeds, which had the machine for themselves.
 """,
     "live_torch": """## Networks on a GPU
 
