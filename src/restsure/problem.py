@@ -66,12 +66,12 @@ class Decision:
 
 
 def amount(value: float) -> str:
-    """Pulls, samples or seconds, for people to read: whole numbers in full.
+    """Pulls, samples or seconds, for people to read: in full, unless there is more than a decimal of it.
 
-    >>> amount(1_000_000.0), amount(12.3456789)
-    ('1,000,000', '12.3457')
+    >>> amount(1_000_000.0), amount(1_234_567.5), amount(12.3456789)
+    ('1,000,000', '1,234,567.5', '12.3457')
     """
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"
+    return f"{value:,.15g}" if value == round(value, 1) else f"{value:,g}"
 
 
 def reach(pulls: Any, spent: Any, horizon: int) -> Any:

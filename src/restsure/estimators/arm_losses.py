@@ -20,7 +20,6 @@ class ArmLosses:
         self.squares, self.older = 0.0, 0.0  # weighed squares of second differences, of this age and of the one before
         self.ends, self.skipped = 16, 2.0  # when the next age begins; twice the weights of losses before these ages
         self.sums = list[float]()  # of each group
-        self.edge = 0  # where the last one ends
 
     def add(self, losses: Iterable[float], height: float) -> None:
         """The next losses; those above ``height`` do not count as noise."""
@@ -37,7 +36,6 @@ class ArmLosses:
             self.highest = max(self.highest, loss)
             if self.pulls > self.edge:
                 self.groups.reach(self.pulls)
-                self.edge = int(self.groups.edges[len(self.sums) + 1])
                 self.sums.append(0.0)
             self.sums[-1] += loss
 
@@ -46,6 +44,11 @@ class ArmLosses:
         began = self.ends / 2  # the age before this one
         self.skipped = (began - 1) * (began - 2) if began > 8 else 2.0
         self.ends *= 2
+
+    @property
+    def edge(self) -> int:
+        """How many losses there are when the last group is full."""
+        return int(self.groups.edges[len(self.sums)])
 
     @property
     def complete(self) -> int:

@@ -16,13 +16,10 @@ from restsure.estimators.base import Cells, indices_of
 from restsure.estimators.curve_model import Floats
 from restsure.estimators.filters import (
     ALOFT,
-    FILTERS,
-    KINSHIP,
     LEAST_SIZE,
     MOST_SIZE,
     STALE,
     WEIGHT,
-    Filter,
     FilteredCurves,
     begin,
     wander,
@@ -47,46 +44,43 @@ class LiveArm:
     time: LogTime
     filters: list[State] = field(default_factory=list)
     done: int = 0  # groups that the filters have run over
-    seen: int = 0  # losses
     scale: float = math.nan
     noise: float = math.nan
     height: float = math.nan
-    least: float = math.nan  # what the square of a level counts for in process noise
-    most: float = math.nan
 
 
 class LiveTrend(FilteredCurves):
     """The filters of the arms of one run."""
 
-    def __init__(self, lengths: Floats, filters: Sequence[Filter] = FILTERS, kinship: float = KINSHIP):
-        super().__init__(1, lengths, filters, kinship)
+    def __init__(self, lengths: Floats):
+        super().__init__(1, lengths)
         self.groups = Groups()
         times = {  # arms of one length share what they look up
             length: LogTime(self.groups, self.s0[:, k, None], self.rho, *self.noises)
             for k, length in enumerate(lengths.tolist())
         }
         self.arms = [LiveArm(ArmLosses(self.groups), times[length]) for length in lengths.tolist()]
-        self.alone = [[0.0] * len(filters) for _ in self.arms]  # weights of the filters, each arm by itself
+        self.alone = [[0.0] * len(self.prior) for _ in self.arms]  # weights of the filters, each arm by itself
         self.ways = [  # what filters differ in
             tuple(column)
             for column in np.hstack((self.slope, self.slope_variance, self.drift, self.curb, *self.falling)).tolist()
         ]
         self.weights = self.prior[:, 0].tolist()
-        self.height, self.stock_at, self.told = math.inf, 0.0, 0
+        self.height, self.stock_at = math.inf, 0.0
 
     def update(self, cells: Cells, losses: Floats) -> None:
         for arm, block in zip(indices_of(cells, len(self.arms)).tolist(), losses.tolist(), strict=True):
             self.arms[arm].losses.add(block, self.height)
-        self.told += losses.size
 
     def means(self, cells: Cells) -> Floats:
         return np.array([self.arms[arm].losses.mean for arm in indices_of(cells, len(self.arms)).tolist()])
 
     def refresh(self, runs: NDArray[np.intp]) -> NDArray[np.intp]:
-        new = [k for k, arm in enumerate(self.arms) if arm.seen < arm.losses.pulls]
-        if self.told >= self.stock_at or any(not self.arms[k].seen for k in new):
-            self.stock_at = STOCK * self.told
-            new = sorted({*new, *self._take_stock()})
+        pulls, seen = [arm.losses.pulls for arm in self.arms], self.seen.tolist()
+        new = [k for k, (told, before) in enumerate(zip(pulls, seen, strict=True)) if before < told]
+        if sum(pulls) >= self.stock_at or any(not seen[k] for k in new):
+            self.stock_at = STOCK * sum(pulls)
+            new = sorted({*new, *self._take_stock(new)})
         ahead = [self._run(k) for k in new]
         shared = [
             sum(of_all) / prior + self.kinship
@@ -96,11 +90,11 @@ class LiveTrend(FilteredCurves):
             self._write(k, rows, shared)
         return np.array(new, dtype=np.intp)
 
-    def _take_stock(self) -> list[int]:
-        """Back to the prior where scale or noise have moved: which arms that are."""
+    def _take_stock(self, new: list[int]) -> list[int]:
+        """Back to the prior where scale or noise have moved: which arms that are. ``new``: those with new losses."""
         losses = [arm.losses for arm in self.arms]
         scale, self.height = scale_of(losses)
-        self._look_for_misfits()
+        self._look_for_misfits([k for k in new if losses[k].pulls >= FEWEST])
         stale = list[int]()
         for k, (arm, noise) in enumerate(zip(self.arms, noises_of(losses, scale), strict=True)):
             if arm.losses.pulls and self._has_moved(arm, scale, noise):
@@ -118,14 +112,12 @@ class LiveTrend(FilteredCurves):
         own = abs(_flat(arm.losses.mean, self.height))
         steep = own if own > ALOFT * scale else scale  # who is far above can fall far
         arm.scale, arm.noise, arm.height, arm.done = scale, noise, self.height, 0
-        arm.least, arm.most = LEAST_SIZE * (scale * scale), MOST_SIZE * (scale * scale)
         arm.filters = [
             (*begin(scale, steep, slope, variance), 2 * math.log(weight))
             for (slope, variance, *_), weight in zip(self.ways, self.weights, strict=True)
         ]
 
-    def _look_for_misfits(self) -> None:
-        grown = [k for k, arm in enumerate(self.arms) if arm.losses.pulls >= FEWEST and arm.losses.pulls > arm.seen]
+    def _look_for_misfits(self, grown: list[int]) -> None:
         if grown:
             count, total = zip(*(self.arms[k].losses.windows() for k in grown), strict=True)
             noise = np.array([self.arms[k].noise for k in grown])
@@ -143,13 +135,13 @@ class LiveTrend(FilteredCurves):
         for group in range(arm.done, complete):
             size = int(groups.sizes[group])
             filters = _fed(arm, filters, steps[group], losses.sums[group] / size, arm.noise / size)
-        arm.filters, arm.done, arm.seen = filters, complete, losses.pulls
+        arm.filters, arm.done = filters, complete
         at, since = float(groups.middles[complete - 1]), ends[complete - 1]
         if complete < len(losses.sums):
             first = int(groups.edges[complete])
             size = losses.pulls - first
-            at, before = first + (size + 1) / 2, since
-            since, step = arm.time.plain_step(at, before)
+            at = first + (size + 1) / 2
+            since, step = arm.time.plain_step(at, since)
             filters = _fed(arm, filters, step, losses.sums[complete] / size, arm.noise / size)
         self.seen[k], self.at[k] = losses.pulls, at
         best = max(state[-1] for state in filters)
@@ -161,7 +153,7 @@ class LiveTrend(FilteredCurves):
             filters, self.ways, since, strict=True
         ):
             falls = low if trend < low else high if trend > high else trend
-            terms = wander(_size(level, arm.least, arm.most), p12, p22, drift, curb)
+            terms = wander(_size(level, arm.scale), p12, p22, drift, curb)
             rows.append([level, p11, when, falls, *terms, 0.0 if level >= 0 else -math.inf])
         return rows
 
@@ -179,17 +171,20 @@ class LiveTrend(FilteredCurves):
 
 def _fed(arm: LiveArm, filters: list[State], steps: Sequence[Step], loss: float, noise: float) -> list[State]:
     """Filters after a step each, to a loss of that variance."""
-    loss, least, most, after = _flat(loss, arm.height), arm.least, arm.most, list[State]()
+    loss, after = _flat(loss, arm.height), list[State]()
     for (level, p11, trend, p12, p22, likelihood), step in zip(filters, steps, strict=True):
-        size = _size(level, least, most)
+        size = _size(level, arm.scale)
         level, p11, trend, p12, p22, error, variance = advance(level, p11, trend, p12, p22, size, step, loss, noise)
         after.append((level, p11, trend, p12, p22, likelihood - (math.log(variance) + error * error / variance)))
     return after
 
 
-def _size(level: float, least: float, most: float) -> float:
-    square = level * level
-    return least if square < least else most if square > most else square
+def _size(level: float, scale: float) -> float:
+    """What process noise is a share of, squared: the level, within reason."""
+    square, unit = level * level, scale * scale
+    return (
+        LEAST_SIZE * unit if square < LEAST_SIZE * unit else MOST_SIZE * unit if square > MOST_SIZE * unit else square
+    )
 
 
 def _flat(loss: float, height: float) -> float:

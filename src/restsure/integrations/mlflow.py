@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from restsure import checks
 from restsure.errors import MissingExtra
 from restsure.integrations.watching import End, News, Watcher
+from restsure.problem import amount
 from restsure.training.session import Moment
 
 try:
@@ -68,7 +69,11 @@ class MLflowCallback(Watcher):
             self.run_name or f"{type(game.policy).__name__} of {game.n_arms} candidates",
             None if active is None else active.info.run_id,
             moment.names,
-            {"policy": str(game.policy), "budget": f"{game.horizon:g} {game.unit}", "candidates": str(game.n_arms)},
+            {
+                "policy": str(game.policy),
+                "budget": f"{amount(game.horizon)} {game.unit}",
+                "candidates": str(game.n_arms),
+            },
         )
         self._sender.start()
 

@@ -10,7 +10,7 @@ from restsure.errors import NoArmLeft
 from restsure.journal import Record
 from restsure.report.thinning import number, numbers
 from restsure.training.identity import open_game
-from restsure.training.replay import SHOWN_AS_RECORDED, Progress, advance
+from restsure.training.replay import Progress, advance
 from restsure.training.result import result_of, with_names
 
 MOMENTS = 100  # of a run at which its predictions are kept
@@ -39,11 +39,6 @@ class Beliefs:
             self._due = (math.floor(spent / step) + 1) * step
             if (seen := self._at_reach()) is not None:
                 self.moments.append((spent, seen))
-
-    @property
-    def notes(self) -> list[str]:
-        """What must be known of the game beside its records."""
-        return [] if self.progress.astray is None else [self.progress.astray + SHOWN_AS_RECORDED]
 
     def reaches(self) -> list[int]:
         """The training steps each candidate would have in the end, were it the only one from now on."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from restsure import __version__
+from restsure.problem import amount
 from restsure.report.assets import PLOTLY, SHARED, asset, digest, embedded, page, palette, style_places, text
 from restsure.report.story import story_of
 from restsure.training import Recorded, Result
@@ -88,7 +89,7 @@ def _tiles(story: dict[str, Any]) -> list[tuple[str, str]]:
     if head["loss"] is not None:
         loss, low, high = ("unknown" if value is None else f"{value:.4g}" for value in head["loss"])
         tiles.append(("its loss", f"{loss}<small>{low} to {high}</small>"))
-    spent, budget = f"{round(head['spent'], 1):,.15g}", f"{head['budget']:,.15g}"
+    spent, budget = amount(round(head["spent"], 1)), amount(head["budget"])
     return [*tiles, ("spent", f"{spent}<small>of {budget} {escape(head['unit'])}</small>")]
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from restsure.errors import DamagedRun, InvalidParameter, RestSureError
 from restsure.journal import Record, Tail, in_use
 from restsure.policies import Policy
+from restsure.problem import amount
 from restsure.report.beliefs import MOMENTS, Beliefs, Predicted, budgets
 from restsure.report.thinning import Ribbon, ThinCurve, ends_kept, number, numbers
 from restsure.training import Recorded, Result
@@ -192,7 +193,7 @@ def tell(facts: Facts, beliefs: Beliefs | str, *, state: str, title: str = "") -
         "outlook": believed.get("outlook", {"spent": [], "of": {}}),
         "what_if": {"before": budgets(facts.standings), "ahead": believed.get("ahead", budgets(()))},
         "log": list(facts.log),
-        "notes": [*facts.notes, *(beliefs.notes if isinstance(beliefs, Beliefs) else ())],
+        "notes": [*facts.notes, *(beliefs.progress.caveats if isinstance(beliefs, Beliefs) else ())],
         "configuration": _configuration(facts),
     }
 
@@ -229,7 +230,7 @@ def _head(facts: Facts, believed: dict[str, Any], state: str, title: str, why: s
 
 def _sentence(facts: Facts, state: str) -> str:
     """What can be said without the game."""
-    used = f"{round(facts.spent, 1):,.15g} of {facts.budget:,.15g} {facts.unit} spent on {len(facts.candidates)} candidates"
+    used = f"{amount(round(facts.spent, 1))} of {amount(facts.budget)} {facts.unit} spent on {len(facts.candidates)} candidates"
     if facts.chosen is None or (last := facts.candidates[facts.chosen].curve.last) is None:
         return f"{state}: {used}"
     return f"{facts.candidates[facts.chosen].name}: last loss {last:.4g}; {used}"
@@ -266,7 +267,7 @@ def _configuration(facts: Facts) -> list[list[str]]:
         policy = repr(Policy.from_dict(told["policy"]))
     except (RestSureError, *_BAD):
         policy = repr(told.get("policy"))
-    rows: list[tuple[str, Any]] = [("policy", policy), ("budget", f"{facts.budget:,.15g} {facts.unit}")]
+    rows: list[tuple[str, Any]] = [("policy", policy), ("budget", f"{amount(facts.budget)} {facts.unit}")]
     rows += [(name, told.get(name)) for name in ("random_state", "costs")]
     rows += [(f"data: {name}", value) for name, value in (told.get("data") or {}).items()]
     rows += [(f"source: {name}", value) for name, value in (told.get("source") or {}).items()]

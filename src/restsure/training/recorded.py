@@ -36,7 +36,7 @@ class Recorded:
             progress.history,
             model=lambda arm: None,
             interrupted=self.state == "stopped",
-            notes=progress.notes,
+            notes=[*progress.notes, *progress.caveats],
             records=self.records,
         )
 
@@ -56,7 +56,7 @@ def read_run(directory: Path | str) -> Recorded:
     """What a run directory says; raises DamagedRun, which says what is wrong, where it is not what a run has written.
 
     A run of another version of the policy, which cannot go on, can be read all the same, as far as the policy follows: its
-    ``progress.astray`` says so, and its notes.
+    ``progress.astray`` says where, and the notes of its result.
     """
     folder = Path(directory)
     busy = in_use(folder)
@@ -85,9 +85,8 @@ def findings(directory: Path | str) -> list[str]:
         run = read_run(directory)
     except RunError as error:
         return [str(error)]
-    if run.progress.astray is not None:
-        return [f"{run.directory}: {run.progress.astray}"]
-    found, states = list[str](), States(run.directory, FILES)
+    states, astray = States(run.directory, FILES), run.progress.astray
+    found = [] if astray is None else [f"{run.directory}: {astray}"]
     if (run.directory / FOLDER).is_symlink():
         return [f"{run.directory / FOLDER}: must be no link"]
     for arm, (state, _) in sorted(run.progress.states.items()):

@@ -12,8 +12,6 @@ from restsure.training.identity import open_game
 from restsure.training.meter import Meter
 from restsure.training.result import Block
 
-SHOWN_AS_RECORDED = "; shown as it was recorded, with the predictions of this version"
-
 
 @dataclass
 class Progress:
@@ -48,6 +46,12 @@ class Progress:
             return None
         self.out[pulls[0].arm] = pulls[0]
         return pulls[0]
+
+    @property
+    def caveats(self) -> list[str]:
+        """What must be known of what is shown, beside the notes."""
+        words = "shown as it was recorded, with the predictions of this version"
+        return [] if self.astray is None else [f"{self.astray}; {words}"]
 
     def follow(self, asked: tuple[int, int] | None, instead: Pull | None) -> None:
         """One more pull beside those that are out, or none: what was made, and not what the rule has handed out."""
@@ -145,7 +149,6 @@ def _ask_again(progress: Progress, number: int, asked: tuple[int, int] | None, f
         if not (follow and progress.game.can_follow):
             raise DamagedRun(departure)
         progress.astray = departure
-        progress.notes.append(departure + SHOWN_AS_RECORDED)
     progress.follow(asked, pull)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from restsure.errors import InvalidParameter, NoArmLeft
 from restsure.journal import Record
 from restsure.policies import Game
-from restsure.problem import Recommendation
+from restsure.problem import Recommendation, amount
 from restsure.training.meter import read_budget
 
 _LAST = 10  # losses of a candidate that its last loss is the mean of
@@ -121,8 +121,8 @@ class Result:
 
     def __str__(self) -> str:
         low, high = self.interval
-        spent, cut = f"{round(self.spent, 1):,.15g}", ", interrupted" if self.interrupted else ""
-        used = f"{self.pulls[self.name]:,} training steps; {spent} of {self.budget:,.15g} {self.unit} spent on"
+        spent, cut = amount(round(self.spent, 1)), ", interrupted" if self.interrupted else ""
+        used = f"{self.pulls[self.name]:,} training steps; {spent} of {amount(self.budget)} {self.unit} spent on"
         if self.unit == "training steps":
             used = f"{self.pulls[self.name]:,} of {spent} training steps, among"
         known = f" ({low:.4g} to {high:.4g})" if math.isfinite(low) or math.isfinite(high) else ""
