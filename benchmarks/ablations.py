@@ -7,9 +7,9 @@ Geometric means of the regret relative to the rule, over the rows of each kind; 
 
 import argparse
 import math
+import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -17,10 +17,13 @@ from unittest.mock import patch
 import numpy as np
 
 import restsure as rs
-from restsure.estimators.filters import FILTERS, KINSHIP, Filter
-from restsure.estimators.log_trend import LogTrendStates
+from restsure.estimators.filters import FILTERS
 from restsure.report.rows import write_rows
 from restsure.simulation.suites import SUITES
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.other_filters import THREE, OtherFilters
 
 ROWS = {
     "in-model": ("in-model", ("crossing, K = 8, T = 1,000", "random, K = 8, T = 1,000", "crossing, K = 32, T = 1,000")),
@@ -35,31 +38,17 @@ ROWS = {
     ),
     "shapes": ("shapes", ("exponent", "shifted", "sigmoids")),
 }
-THREE = tuple(
-    Filter(offset, 0.5, weight, sd) for offset, weight, sd in ((0, 0.6, 0.3), (0.05, 0.3, 0.6), (0.5, 0.1, 0.6))
-)
-BANKS: dict[str, tuple[tuple[Filter, ...], float]] = {
-    "one filter": (FILTERS[:1], KINSHIP),
-    "three filters": (THREE, KINSHIP),
-    "no straight line": (tuple(f for f in FILTERS if f.rho > 0), KINSHIP),
-    "exponent 1/2 alone": (tuple(f for f in FILTERS if f.rho == 0.5), KINSHIP),
-    "no process noise": (tuple(f._replace(level_noise=0.0, trend_noise=0.0) for f in FILTERS[:-1]), KINSHIP),
-    "process noise doubled": (
-        tuple(f._replace(level_noise=2 * f.level_noise, trend_noise=2 * f.trend_noise) for f in FILTERS),
-        KINSHIP,
+BANKS = {
+    "one filter": OtherFilters(filters=FILTERS[:1]),
+    "three filters": OtherFilters(filters=THREE),
+    "no straight line": OtherFilters(filters=tuple(f for f in FILTERS if f.rho > 0)),
+    "exponent 1/2 alone": OtherFilters(filters=tuple(f for f in FILTERS if f.rho == 0.5)),
+    "no process noise": OtherFilters(filters=tuple(f._replace(level_noise=0.0, trend_noise=0.0) for f in FILTERS[:-1])),
+    "process noise doubled": OtherFilters(
+        filters=tuple(f._replace(level_noise=2 * f.level_noise, trend_noise=2 * f.trend_noise) for f in FILTERS)
     ),
-    "prior not shared by the arms": (FILTERS, 1e9),
+    "prior not shared by the arms": OtherFilters(kinship=1e9),
 }
-
-
-@dataclass(frozen=True)
-class Ablated(rs.LogTrend):
-    """LogTrend with other filters."""
-
-    bank: str = ""
-
-    def start(self, runs: int, lengths: Any) -> LogTrendStates:
-        return LogTrendStates(runs, lengths, *BANKS[self.bank])
 
 
 def reach(few: float) -> Callable[[], Any]:
@@ -68,7 +57,7 @@ def reach(few: float) -> Callable[[], Any]:
 
 VARIANTS: dict[str, tuple[rs.Policy, Callable[[], Any]]] = {
     "the rule": (rs.HorizonLCB(), nullcontext),
-    **{name: (rs.HorizonLCB(Ablated(bank=name)), nullcontext) for name in BANKS},
+    **{name: (rs.HorizonLCB(bank), nullcontext) for name, bank in BANKS.items()},
     "reach: all that is left": (rs.HorizonLCB(), reach(math.inf)),
     "reach: 2/K of it": (rs.HorizonLCB(), reach(2)),
     **{f"patience {p:g}": (rs.HorizonLCB(patience=p), nullcontext) for p in (0, 0.6, 0.8, 1.25, 2)},
@@ -76,7 +65,7 @@ VARIANTS: dict[str, tuple[rs.Policy, Callable[[], Any]]] = {
     "bank of power laws, patience 2": (rs.HorizonLCB(rs.CurveBank(), patience=2), nullcontext),
     "exponent 1/2 known": (rs.HorizonLCB(rs.PowerLaw(0.5)), nullcontext),
     "three filters, full reach, patience .9": (
-        rs.HorizonLCB(Ablated(bank="three filters"), patience=0.9),
+        rs.HorizonLCB(OtherFilters(filters=THREE), patience=0.9),
         reach(math.inf),
     ),
     "successive halving": (rs.SuccessiveHalving(), nullcontext),

@@ -181,8 +181,7 @@ def test_a_table_of_nothing_but_the_majority_vote(tmp_path) -> None:
 
 def test_where_the_real_data_sets_end() -> None:
     """The rule for n_end is the one behind `crossing_dev.csv`, on all its data sets."""
-    names = load_long(real_data() / "lcdb11.npz").curves
-    ends = dict(zip(names, (task.n[-1] for task in _lcdb_mean(real_data())), strict=True))
+    ends = {name: task.n[-1] for name, task in _lcdb_mean(real_data()).items()}
     with (real_data() / "crossing_dev.csv").open() as file:
         listed = {line["openml_id"]: float(line["nend"]) for line in csv.DictReader(file)}
     assert len(listed) == 177
@@ -193,7 +192,7 @@ def test_where_the_real_data_sets_end() -> None:
 def test_enough_real_data_sets(group, expected) -> None:
     """Data sets with at least 2,048 samples and K complete learners (in one split)."""
     tasks = {"LCDB mean": _lcdb_mean, "LCDB split": _lcdb_split}[group](real_data())
-    large = [task for task in tasks if task.n[-1] >= 2048]
+    large = [task for task in tasks.values() if task.n[-1] >= 2048]
     assert tuple(sum(task.most >= k for task in large) for k in (5, 10, 20)) == expected
 
 

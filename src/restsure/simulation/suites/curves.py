@@ -87,16 +87,22 @@ class Task:
         return np.asarray(values[..., below] + (position - below) * (values[..., above] - values[..., below]))
 
 
-def curves(data: Path | str | None) -> list[Row]:
-    """All rows on recorded curves. Files are read when a row is first played, and then kept."""
+def curves(data: Path | str | None, half: int | None = None) -> list[Row]:
+    """All rows on recorded curves. Files are read when a row is first played, and then kept.
+
+    ``half``, 0 or 1, leaves every other data set of LCDB, TaskSet and LCBench: to fit something on one half of them, and
+    score it on the other.
+    """
     directory = data_directory(data)
+    lcdb_mean, lcdb_split, taskset, lcbench = (
+        partial(_half, partial(tasks, directory), half) for tasks in (_lcdb_mean, _lcdb_split, _taskset, _lcbench)
+    )
     rows = list[Row]()
-    for group, tasks in (("LCDB mean", _lcdb_mean), ("LCDB split", _lcdb_split)):
+    for group, tasks in (("LCDB mean", lcdb_mean), ("LCDB split", lcdb_split)):
         for horizon in (128, 256, 512):
-            least = _FIRST_ANCHOR * horizon
-            rows += [_row(group, k, horizon, partial(tasks, directory), least=least) for k in (5, 10, 20)]
-    rows += [_row("TaskSet", k, 51, partial(_taskset, directory), unit="loss x 100") for k in (3, 5, 10)]
-    rows += [_row("LCBench surrogate", k, 52, partial(_lcbench, directory)) for k in (3, 5, 10)]
+            rows += [_row(group, k, horizon, tasks, least=_FIRST_ANCHOR * horizon) for k in (5, 10, 20)]
+    rows += [_row("TaskSet", k, 51, taskset, unit="loss x 100") for k in (3, 5, 10)]
+    rows += [_row("LCBench surrogate", k, 52, lcbench) for k in (3, 5, 10)]
     images, language = (partial(_neural_scaling, directory, kinds) for kinds in (("IC",), ("LM", "NMT")))
     rows += [
         _row("neural scaling", 6, 100, images, label=" of image classifiers"),
@@ -139,19 +145,33 @@ def _arms(
     return TableArms(losses, observed=observed)
 
 
+def _half(tasks: Callable[[], Mapping[str, Task]], half: int | None) -> tuple[Task, ...]:
+    """Every other task, in an order that has nothing to do with what they are; or all of them, as they come."""
+    named = tasks()
+    shuffled = sorted(named, key=lambda name: crc32(f"split{name}".encode()))
+    return tuple(named.values()) if half is None else tuple(named[name] for name in shuffled[half::2])
+
+
 @cache
-def _lcdb_mean(directory: Path) -> tuple[Task, ...]:
+def _lcdb_mean(directory: Path) -> dict[str, Task]:
     table = load_long(directory / "lcdb11.npz", needs=("se",))
-    return tuple(
-        Task(n, loss, loss, _complete(loss), std=5 * se)
-        for n, loss, se in map(_anchored, table.curves.values())
-        if len(n)
-    )
+    return {
+        name: Task(n, loss, loss, _complete(loss), std=5 * se) for name, (n, loss, se) in _anchored_tables(table.curves)
+    }
 
 
 @cache
-def _lcdb_split(directory: Path) -> tuple[Task, ...]:
-    return tuple(_split(n, loss) for n, loss, _ in map(_anchored, load_lcdb10(directory).curves.values()) if len(n))
+def _lcdb_split(directory: Path) -> dict[str, Task]:
+    return {name: _split(n, loss) for name, (n, loss, _) in _anchored_tables(load_lcdb10(directory).curves)}
+
+
+def _anchored_tables(
+    tables: Mapping[str, Mapping[str, Curve]],
+) -> Iterator[tuple[str, tuple[_Floats, _Floats, _Floats]]]:
+    """Data sets by name, without those that have nothing on record."""
+    for name, learners in tables.items():
+        if len((anchored := _anchored(learners))[0]):
+            yield name, anchored
 
 
 def _split(n: _Floats, loss: _Floats) -> Task:
@@ -183,21 +203,21 @@ def _anchored(learners: Mapping[str, Curve]) -> tuple[_Floats, _Floats, _Floats]
 
 
 @cache
-def _taskset(directory: Path) -> tuple[Task, ...]:
+def _taskset(directory: Path) -> dict[str, Task]:
     raw = load_arrays(directory / "taskset.npz", {"valid_loss": ("task", "configuration", 51)})["valid_loss"]
     return _dense(np.fmin(raw.astype(np.float64), _DIVERGED))
 
 
 @cache
-def _lcbench(directory: Path) -> tuple[Task, ...]:
+def _lcbench(directory: Path) -> dict[str, Task]:
     raw = load_arrays(directory / "lcbench_surrogate.npz", {"val_error": ("task", "configuration", 52)})["val_error"]
     return _dense(raw.astype(np.float64))
 
 
-def _dense(tables: _Floats) -> tuple[Task, ...]:
+def _dense(tables: _Floats) -> dict[str, Task]:
     """A task a table, its columns being the pulls."""
     n = np.arange(1.0, tables.shape[-1] + 1)
-    return tuple(Task(n, table[None], table[None], _complete(table[None])) for table in tables)
+    return {str(k): Task(n, table[None], table[None], _complete(table[None])) for k, table in enumerate(tables)}
 
 
 @cache
