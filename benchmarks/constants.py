@@ -205,8 +205,9 @@ def search(pool: ProcessPoolExecutor, runs: int, seed: int) -> Iterator[list[str
     fresh = (FITTING, runs, seed + 1)
     tried = [("the rule it began with", math.nan, math.nan, FIRST), *moves()]
     now_again = pool.submit(regrets, Constants(), *fresh)
-    now, *others = pool.map(regrets, (Constants(), *(constants for *_, constants in tried)), *options)
-    for (name, value, other, constants), found in zip(tried, others, strict=True):
+    results = pool.map(regrets, (Constants(), *(constants for *_, constants in tried)), *options)
+    now = next(results)
+    for (name, value, other, constants), found in zip(tried, results, strict=True):
         first, again = ratio(found, now), None
         if first.clearly_better:
             again = ratio(pool.submit(regrets, constants, *fresh).result(), now_again.result())

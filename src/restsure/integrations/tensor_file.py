@@ -2,12 +2,12 @@
 
 import json
 import math
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from restsure.errors import InvalidParameter, MissingExtra, WrongType
+from restsure.training.saving.files import replacing
 
 try:
     import torch
@@ -20,18 +20,11 @@ _KEY = "restsure"  # the entry of the file's own metadata that holds the JSON
 
 
 def write_tensors(path: Path, tree: Any) -> None:
-    """Write ``tree`` to ``path`` at once: whoever reads sees the file before or the file after, whole."""
+    """Write ``tree`` to ``path``, all of it or nothing."""
     tensors = dict[str, torch.Tensor]()
     text = json.dumps(_plain(tree, "", tensors), allow_nan=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    with replacing(path) as temporary:
         save_file(tensors, temporary, metadata={_KEY: text})
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def read_tensors(path: Path) -> Any:

@@ -3,6 +3,8 @@
 import json
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +14,15 @@ _LARGEST_TEXT = 2**28  # bytes of JSON, which take some ten times as many of mem
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Whoever reads sees the file before or the file after, also after a crash."""
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Where to write what ``path`` is to hold: whoever reads sees the file before or the file after, also after a crash."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
     temporary.unlink(missing_ok=True)
     try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
+        yield temporary
+        with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
     finally:
@@ -31,6 +33,12 @@ def write_whole(path: Path, data: bytes) -> None:
             os.fsync(directory)
         finally:
             os.close(directory)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """A file of these bytes, all of them or none."""
+    with replacing(path) as temporary, temporary.open("xb") as file:
+        file.write(data)
 
 
 def read_whole(path: Path, *, at_most: int) -> bytes:
