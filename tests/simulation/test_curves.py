@@ -12,10 +12,13 @@ from restsure.errors import InvalidParameter
 from restsure.simulation.suites.curves import (
     _DIVERGED,
     Task,
+    _half,
+    _lcbench,
     _lcdb_mean,
     _lcdb_split,
     _neural_scaling,
     _pythia,
+    _taskset,
     curves,
 )
 from restsure.simulation.suites.data import load_long
@@ -188,6 +191,20 @@ def test_where_the_real_data_sets_end() -> None:
     assert {name: ends[name] for name in listed} == listed
 
 
+@pytest.mark.parametrize("group", ["LCDB mean", "LCDB split", "TaskSet", "LCBench surrogate"])
+def test_halves_have_every_data_set_once(group) -> None:
+    """And a row of a half plays its own data sets, no others."""
+    tasks = {"LCDB mean": _lcdb_mean, "LCDB split": _lcdb_split, "TaskSet": _taskset, "LCBench surrogate": _lcbench}
+    named = tasks[group](real_data())
+    halves = [_half(lambda: named, half) for half in (0, 1)]
+    assert abs(len(halves[0]) - len(halves[1])) <= 1
+    assert sorted(map(id, (*halves[0], *halves[1]))) == sorted(map(id, named.values()))
+    for half, own in enumerate(halves):
+        played = next(row for row in curves(real_data(), half) if row.group == group)
+        ends = {end for task in own for end in task.truth[..., -1].round(9).ravel().tolist()}
+        assert set(played.make(50, 0).losses[..., -1].round(9).ravel().tolist()) <= ends
+
+
 @pytest.mark.parametrize(("group", "expected"), [("LCDB mean", (98, 98, 95)), ("LCDB split", (96, 82, 15))])
 def test_enough_real_data_sets(group, expected) -> None:
     """Data sets with at least 2,048 samples and K complete learners (in one split)."""
@@ -330,7 +347,7 @@ def test_pythia_noise() -> None:
     ],
 )
 def test_neural_scaling_up_to_what_all_learners_reach(name, prefixes, tasks) -> None:
-    """Every pull of every learner is its own record, interpolated in log n; all tasks with a choice are drawn."""
+    """Every pull of every learner is its own record, interpolated in log n; each task with a choice is played once."""
     table = load_long(real_data() / "neural_scaling.npz").curves
     tables = list[np.ndarray]()
     for learners in (cells for task, cells in table.items() if task.partition(":")[0] in prefixes):
@@ -338,11 +355,12 @@ def test_neural_scaling_up_to_what_all_learners_reach(name, prefixes, tasks) -> 
         at = np.log(np.arange(1, 101) * end / 100)
         tables.append(np.array([np.interp(at, np.log(curve.n), curve.loss) for curve in learners.values()]))
     assert len(tables) == tasks
-    drawn = set()
-    for run in row(name).make(100, 0).losses:  # in each column, the same losses in any order
+    assert row(name).replicates == tasks
+    played = list[int]()
+    for run in row(name).make(tasks, 0).losses:  # in each column, the same losses in any order
         (which,) = (k for k, task in enumerate(tables) if np.allclose(np.sort(run, 0), np.sort(task, 0), atol=1e-9))
-        drawn.add(which)
-    assert drawn == set(range(tasks))  # false alarm 7e-5, if the seed were another
+        played.append(which)
+    assert sorted(played) == [*range(tasks)]
 
 
 def test_short_curves_are_not_replayed(tmp_path) -> None:

@@ -15,8 +15,9 @@ TaskSet, LCBench surrogate
     run leaves there: it counts as 5, and so does any loss above 5. No loss recorded before training exceeds 4.72, so a
     diverged run never beats an untrained one.
 neural scaling
-    All learners of a task, up to the resource that all of them reach; no noise. Error rates of six image classifiers, and
-    log-losses of five language or five translation models. BIG-bench has one learner only, and no choice to make.
+    All learners of a task, up to the resource that all of them reach; no noise, so that there is one game a task: nine with
+    error rates of six image classifiers, two with log-losses of five language or five translation models. BIG-bench has
+    one learner only, and no choice to make.
 Pythia
     Zero-shot error rates of 16 language models. A pull is 1,000 steps, with a checkpoint every ten pulls; the policy sees
     the recorded value plus Gaussian noise of the evaluation's standard error.
@@ -105,8 +106,8 @@ def curves(data: Path | str | None, half: int | None = None) -> list[Row]:
     rows += [_row("LCBench surrogate", k, 52, lcbench) for k in (3, 5, 10)]
     images, language = (partial(_neural_scaling, directory, kinds) for kinds in (("IC",), ("LM", "NMT")))
     rows += [
-        _row("neural scaling", 6, 100, images, label=" of image classifiers"),
-        _row("neural scaling", 5, 100, language, label=" of language models", unit="loss x 100"),
+        _row("neural scaling", 6, 100, images, label=" of image classifiers", games=9),
+        _row("neural scaling", 5, 100, language, label=" of language models", games=2, unit="loss x 100"),
         _row("Pythia", 16, 143, partial(_pythia, directory)),
     ]
     rows += [_row("online", k, 256, partial(_online, directory)) for k in (4, 8, 12)]
@@ -121,17 +122,30 @@ def _row(
     *,
     label: str = "",
     least: int = 0,
+    games: int | None = None,
     unit: str = "points",
 ) -> Row:
+    """``games``: how many there are, where all learners play and nothing is drawn but the task."""
     name = f"{group}{label}, K = {k}, T = {horizon}"
-    make = partial(_arms, name=name, k=k, horizon=horizon, tasks=tasks, least=least)
-    return Row(group, name, horizon, make, unit=unit)
+    make = partial(_arms, name=name, k=k, horizon=horizon, tasks=tasks, least=least, one_each=games is not None)
+    return Row(group, name, horizon, make, unit=unit, replicates=games)
 
 
 def _arms(
-    replicates: int, seed: int, *, name: str, k: int, horizon: int, tasks: Callable[[], tuple[Task, ...]], least: int
+    replicates: int,
+    seed: int,
+    *,
+    name: str,
+    k: int,
+    horizon: int,
+    tasks: Callable[[], tuple[Task, ...]],
+    least: int,
+    one_each: bool,
 ) -> TableArms:
-    """An instance a run, each drawn from a stream of its own: run r does not depend on how many runs there are."""
+    """An instance a run, each drawn from a stream of its own: run r does not depend on how many runs there are.
+
+    ``one_each``: the tasks in turn, so that as many runs as there are tasks have each of them once.
+    """
     replicates, seed = checks.whole("replicates", replicates, at_least=1), checks.whole("seed", seed, at_least=0)
     playable = [task for task in tasks() if task.n[-1] >= least and task.most >= k]
     if not playable:
@@ -141,7 +155,8 @@ def _arms(
     losses, observed = (np.empty((replicates, k, horizon)) for _ in range(2))
     for run in range(replicates):
         rng = np.random.default_rng([seed, crc32(name.encode()), run])
-        losses[run], observed[run] = playable[rng.integers(len(playable))].draw(rng, k, horizon)
+        task = playable[run % len(playable) if one_each else rng.integers(len(playable))]
+        losses[run], observed[run] = task.draw(rng, k, horizon)
     return TableArms(losses, observed=observed)
 
 
