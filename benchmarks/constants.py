@@ -6,7 +6,7 @@
 Played on half of the data sets of LCDB, TaskSet and LCBench and on synthetic problems. Ratios are geometric means of the regret
 over that with the constants as they are, by kind of problem and over all kinds; below one is better. What seems better by two
 standard errors is played once more with fresh draws, for of a hundred moves some must seem so; ``again`` is what is left of it.
-A move that is better twice is one to make: constants that have none are the best that this search knows.
+A move that is better twice, and worse for no kind, is one to make; where none is, this search knows no better constants.
 
 ``--scoring`` compares the rule with the one that it began with, on the other half of the data sets and fresh draws; nothing
 is to be chosen by it.
