@@ -1,6 +1,7 @@
 """The rule as it was first written down, in plain Python, beside the rule as it is, on the same losses.
 
-    python benchmarks/first_rule.py [--replicates 1000] [--seed 1] [--jobs 2] [--csv benchmarks/results/first_rule.csv]
+    python benchmarks/first_rule.py [--replicates 1000] [--group-replicates 200] [--seed 1] [--jobs 2]
+        [--csv benchmarks/results/first_rule.csv]
 
 Three filters with one exponent and one process noise, a reach of all that is left, a width of .9, nothing shared by the arms.
 Nothing here is shared with the package but the arms and their losses: what the first version was said to reach, ``noted``
@@ -9,7 +10,10 @@ below, is reproduced by it, and what has been won since then is the difference.
 
 import argparse
 import math
+import re
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -17,20 +21,44 @@ from typing import Any
 import numpy as np
 
 import restsure as rs
+from restsure.arms import Arms, RoundNoise
 from restsure.problem import pseudo_regret
 from restsure.report.rows import write_rows
-from restsure.simulation.suites import SUITES, Row
+from restsure.simulation.suites.curves import curves
+from restsure.simulation.suites.in_model import in_model
+from restsure.simulation.suites.rising import SETTING_A, SETTING_B, rising_arms
+from restsure.simulation.suites.row import Row
+from restsure.simulation.suites.shapes import shapes
 from restsure.simulation.tape import Tape, tape_for
 
 RHO, WIDTH, BLOCK, LEVEL_NOISE, TREND_NOISE = 0.5, 0.9, 0.05, 0.05, 0.10
 FILTERS = ((0.0, 0.6, 0.3), (1 / 20, 0.3, 0.6), (1 / 2, 0.1, 0.6))  # s0 / T, prior weight, slope prior sd / L
-NOTED = {  # points of regret that were noted of the first rule, in the mean of some rows of a suite
-    ("curves", "LCDB mean, K = 5, T = 256"): 0.65,
-    ("curves", "LCDB mean, K = 10, T = 256"): 1.08,
-    ("curves", "LCDB mean, K = 20, T = 256"): 1.78,
-    ("curves", "online"): 1.16,
-    ("in-model", "crossing, K = 8, T = 10,000, Gaussian .1"): 0.12,
-    ("in-model", "crossing, K = 8, T = 10,000, Bernoulli"): 0.22,
+
+
+def _setting(rewards: Sequence[Any], sigma: float, replicates: int, seed: int) -> Arms:
+    """With the papers' own noise, whatever the seed."""
+    return rising_arms(rewards, RoundNoise(sigma))
+
+
+SETTINGS = [
+    Row(f"Setting {name}", f"Setting {name}, sigma {sigma}, T = {horizon}", horizon, partial(_setting, rewards, sigma))
+    for name, rewards, horizons in (("A", SETTING_A, (500, 1_000, 2_000)), ("B", SETTING_B, (200, 400, 800)))
+    for sigma in (0.01, 0.1)
+    for horizon in horizons
+]
+LCDB = r"LCDB mean, .*|LCDB split, K = \d+, T = 256|LCDB split, K = 10, T = 128"
+NOTED = {  # points of regret that were noted of the first rule, in the mean of some rows, and which these are
+    "LCDB mean, K = 5, T = 256": (0.65, curves, "LCDB mean, K = 5, T = 256"),
+    "LCDB mean, K = 10, T = 256": (1.08, curves, "LCDB mean, K = 10, T = 256"),
+    "LCDB mean, K = 20, T = 256": (1.78, curves, "LCDB mean, K = 20, T = 256"),
+    "crossing, K = 8, T = 10,000, Gaussian .1": (0.12, in_model, r"crossing, K = 8, T = 10,000, Gaussian \.1"),
+    "crossing, K = 8, T = 10,000, Bernoulli": (0.22, in_model, "crossing, K = 8, T = 10,000, Bernoulli"),
+    "in the model, 24 rows": (0.64, in_model, r"(random|crossing), K = \d+, T = (1,000|10,000), .*"),
+    "online, 3 rows": (1.16, curves, "online, .*"),
+    "LCDB of both versions, 13 rows (which?)": (1.39, curves, LCDB),
+    "TaskSet, LCBench and such, 9 rows (which?)": (1.86, curves, "(TaskSet|LCBench|neural|Pythia).*"),
+    "Settings A and B, 12 rows (which?)": (14.3, lambda data: SETTINGS, ".*"),
+    "other shapes, 10 rows (which?)": (1.32, shapes, ".*"),
 }
 
 
@@ -149,46 +177,57 @@ def regrets(row: Row, replicates: int, seed: int, runs: range) -> list[float]:
     return list(row.scale * np.asarray(regret))
 
 
-def part(suite: str, name: str, replicates: int, seed: int, runs: range) -> list[float]:
-    """The mean over the rows of a suite that begin so."""
-    return list(np.mean([regrets(row, replicates, seed, runs) for row in rows_of(suite, name)], axis=0))
+def part(name: str, row: int, replicates: int, seed: int, runs: range) -> list[float]:
+    return regrets(rows_of(name)[row], replicates, seed, runs)
 
 
-def rows_of(suite: str, name: str) -> list[Row]:
-    return [row for row in SUITES[suite](None) if row.name.startswith(name)]
+def rows_of(name: str) -> list[Row]:
+    _, suite, pattern = NOTED[name]
+    return [row for row in suite(None) if re.fullmatch(pattern, row.name)]
 
 
-def mean_and_error(values: Any) -> tuple[float, float]:
-    return float(np.mean(values)), float(np.std(values, ddof=1) / len(values) ** 0.5)
+def mean_and_error(rows: list[Any]) -> tuple[float, float]:
+    """Of the mean over rows that were drawn apart."""
+    squares = sum(float(np.var(row, ddof=1)) / len(row) for row in rows)
+    return float(np.mean([np.mean(row) for row in rows])), squares**0.5 / len(rows)
+
+
+def both_rules(pool: ProcessPoolExecutor, name: str, replicates: int, seed: int) -> tuple[list[Any], list[Any]]:
+    """Regrets of the first rule and of the rule as it is, in every row of that name."""
+    first, now = list[Any](), list[Any]()
+    for k, row in enumerate(rows_of(name)):
+        count = min(replicates, row.replicates or replicates)
+        parts = [range(start, min(start + 20, count)) for start in range(0, count, 20)]
+        first.append(np.concatenate(list(pool.map(part, *map(repeat, (name, k, count, seed)), parts))))
+        played = rs.simulate(rs.HorizonLCB(), row.make(count, seed), row.horizon, count, seed)
+        now.append(row.scale * played.regret)
+    return first, now
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replicates", type=int, default=1_000)
+    parser.add_argument("--group-replicates", type=int, default=200, help="runs of each row of a group")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--csv", type=Path)
     options = parser.parse_args()
-    count, seed, lines = options.replicates, options.seed, list[tuple[Any, ...]]()
-    for (suite, name), noted in NOTED.items():
-        parts = [range(k, min(k + 20, count)) for k in range(0, count, 20)]
-        with ProcessPoolExecutor(options.jobs) as pool:
-            first = np.concatenate(list(pool.map(part, *(repeat(each) for each in (suite, name, count, seed)), parts)))
-        rows, rule = rows_of(suite, name), rs.HorizonLCB()
-        now = np.mean(
-            [row.scale * rs.simulate(rule, row.make(count, seed), row.horizon, count, seed).regret for row in rows],
-            axis=0,
-        )
-        figures = [noted, *mean_and_error(first), *mean_and_error(now), *mean_and_error(now - first)]
-        lines.append((name, count, *(f"{figure:.3f}" for figure in figures)))
-        print(
-            "{:42} {} runs: noted {}, first rule {} ± {}, now {} ± {}, difference {} ± {}".format(*lines[-1]),
-            flush=True,
-        )
+    seed, lines = options.seed, list[tuple[Any, ...]]()
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for name, (noted, _, _) in NOTED.items():
+            count = options.group_replicates if "rows" in name else options.replicates
+            first, now = both_rules(pool, name, count, seed)
+            apart = [ours - theirs for ours, theirs in zip(now, first, strict=True)]
+            figures = [noted, *mean_and_error(first), *mean_and_error(now), *mean_and_error(apart)]
+            lines.append((name, count, *(f"{figure:.3f}" for figure in figures)))
+            print(
+                "{:42} {} runs: noted {}, first rule {} ± {}, now {} ± {}, difference {} ± {}".format(*lines[-1]),
+                flush=True,
+            )
     if options.csv:
         head = ["row", "runs", "noted", "first rule", "se", "now", "se of now", "difference", "se of it"]
-        command = f"python benchmarks/first_rule.py --replicates {count} --seed {seed}"
-        write_rows(options.csv, head, lines, command=command)
+        sizes = f"--replicates {options.replicates} --group-replicates {options.group_replicates}"
+        write_rows(options.csv, head, lines, command=f"python benchmarks/first_rule.py {sizes} --seed {seed}")
 
 
 if __name__ == "__main__":
