@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from restsure.journal import JOURNAL, journal
+from restsure.journal import JOURNAL, Journal, journal, read_records
 from restsure.journal.files import Files
 from restsure.training import findings
 from tests.faults.runs import outcome, train
@@ -67,6 +67,41 @@ def at_random_times(kind: str, kills: int, seed: int, folder: Path) -> dict[str,
     return {"kills": done, "runs": runs}
 
 
+class Telling(Files):
+    """Says when a journal is about to take its name."""
+
+    def __init__(self, to: int):
+        self.to = to
+
+    def rename(self, old: Path, new: Path) -> None:
+        os.write(self.to, b".")
+        super().rename(old, new)
+
+
+def at_the_beginning(kills: int, seed: int, folder: Path) -> dict[str, int]:
+    """Kill within some thousandths of a second after a journal has got its name: it is there, whole, or not at all."""
+    rng = random.Random(seed)
+    for run in range(kills):
+        directory, (heard, said) = folder / f"begun{run}", os.pipe()
+        if not (child := os.fork()):
+            with Journal(directory, files=Telling(said)) as new:
+                new.begin({})
+                new.append("block", {})
+            os._exit(0)
+        os.read(heard, 1)
+        time.sleep(rng.uniform(0, 0.006))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        if (directory / JOURNAL).exists():
+            assert read_records(directory)[0].kind == "begin"
+        with Journal(directory) as again:
+            assert [record.kind for record in again.records] in ([], ["begin"], ["begin", "block"])
+        shutil.rmtree(directory)
+        os.close(heard)
+        os.close(said)
+    return {"kills": kills}
+
+
 class Trap(Files):
     """Kills its own process at the n-th file call."""
 
@@ -98,6 +133,9 @@ def at_every_call(kind: str, every: int, folder: Path) -> dict[str, int]:
 
 if __name__ == "__main__":
     kind, count, seed, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
-    train(kind, folder / "warm-up")  # so that all is imported
-    found = at_random_times(kind, count, seed, folder) if count > 0 else at_every_call(kind, -count, folder)
+    if kind == "beginnings":
+        found = at_the_beginning(count, seed, folder)
+    else:
+        train(kind, folder / "warm-up")  # so that all is imported
+        found = at_random_times(kind, count, seed, folder) if count > 0 else at_every_call(kind, -count, folder)
     print(json.dumps(found))

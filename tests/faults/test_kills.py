@@ -43,6 +43,10 @@ def test_killed_at_random_times_again_and_again(kind: str, count: int, tmp_path:
     assert kills(kind, count * MORE, tmp_path) >= count * MORE
 
 
+def test_killed_while_a_journal_begins(tmp_path: Path) -> None:
+    assert kills("beginnings", 100 * MORE, tmp_path) == 100 * MORE
+
+
 @pytest.mark.parametrize(("kind", "every"), [("sklearn", 23), ("river", 23), ("torch", 29), ("processes", 29)])
 def test_killed_at_every_kind_of_file_call(kind: str, every: int, tmp_path: Path) -> None:
     assert (

@@ -10,7 +10,8 @@ import pytest
 
 import restsure as rs
 from restsure.errors import DamagedRun, RunInUse
-from restsure.journal import FORMAT, JOURNAL, Journal, in_use, read_records
+from restsure.journal import FORMAT, JOURNAL, Files, Journal, in_use, read_records
+from restsure.journal.journal import OWNER
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -72,6 +73,44 @@ def test_a_dead_owners_lock_is_free_at_once(tmp_path: Path) -> None:
         child.wait()
         with Journal(tmp_path) as journal:
             assert journal.records[0].body == {"by": "child"}
+
+
+def test_a_journal_takes_its_name_when_nothing_of_it_is_elsewhere(tmp_path: Path) -> None:
+    """It is in the mode that it stays in: to change that takes a change of the file, which a crash could cut off."""
+    looked = list[str]()
+
+    class Looking(Files):
+        def rename(self, old: Path, new: Path) -> None:
+            looked.extend(path.name for path in tmp_path.iterdir() if path.name != OWNER)
+            assert old.read_bytes()[18:20] == b"\2\2"  # write-ahead log, for writers and readers
+            super().rename(old, new)
+
+    with Journal(tmp_path, files=Looking()) as journal:
+        journal.begin({})
+    assert looked == ["journal.draft"]
+
+
+def test_a_change_cut_off_by_a_crash_is_undone_by_the_next_writer(tmp_path: Path) -> None:
+    """As can be where there is no write-ahead log: the file is half changed, and beside it stands what it was."""
+    with Journal(tmp_path) as journal:
+        journal.begin({})
+        for _ in range(30):
+            journal.append("block", {"losses": [1 / 3] * 500})
+    code = (  # more than it may keep in memory, so that the file is written to before the change is complete
+        "import os, signal, sqlite3, sys\n"
+        "database = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "for pragma in ('journal_mode = DELETE', 'cache_size = 2'): database.execute('PRAGMA ' + pragma)\n"
+        "for statement in ('BEGIN', \"UPDATE record SET body = ''\"): database.execute(statement)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path / JOURNAL], check=False)
+    assert (tmp_path / f"{JOURNAL}-journal").exists()
+    with pytest.raises(DamagedRun, match="a crash has left a change half made"):
+        read_records(tmp_path)
+    with Journal(tmp_path) as journal:
+        assert [record.kind for record in journal.records] == ["begin", *["block"] * 30]
+        journal.append("block", {})
+    assert len(read_records(tmp_path)) == 32
 
 
 def test_a_body_that_is_no_json_is_refused_and_nothing_is_written(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from restsure.errors import DamagedRun, RunInUse, WriteFailed
 
 _FULL, _BUSY = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN"), ("SQLITE_BUSY", "SQLITE_LOCKED")
 
+_HALF_MADE = "SQLITE_READONLY_ROLLBACK"
+
 
 class Files:
     """The calls themselves; a subclass may look at, or refuse, each one in :meth:`about_to`."""
@@ -69,6 +71,10 @@ def plain_errors(directory: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith(_BUSY):
             raise RunInUse(f"{directory}: another process is writing to this run") from None
+        if name == _HALF_MADE:
+            raise DamagedRun(
+                f"{directory}: a crash has left a change half made, which cannot be undone by reading; resume the run"
+            ) from None
         if name.startswith(_FULL):
             raise WriteFailed(
                 f"{directory}: cannot be written ({error}); what was recorded stays, resume later"

@@ -17,6 +17,8 @@ FORMAT = 1
 JOURNAL, OWNER = "journal.sqlite", "owner.lock"
 _APPLICATION = 0x72737431  # "rst1": tells a journal from other databases
 _PATIENCE_S = 2.0  # for whoever only looks at the lock
+_AHEAD = "PRAGMA journal_mode = WAL"
+_BESIDE = ("-journal", "-wal", "-shm")  # files that SQLite has beside a database
 _TABLES = (
     "CREATE TABLE record (number INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, kind TEXT NOT NULL, at_s REAL NOT NULL, "
     "body TEXT NOT NULL, chain BLOB NOT NULL)",
@@ -42,6 +44,7 @@ class Journal:
             self.files.make_folder(self.directory)
             self._owner: sqlite3.Connection | None = _lock(self.directory, self.files)
         try:
+            self._undo()
             self.records = self._records() if self.path.exists() else []
             if self.records:
                 self._open()
@@ -59,15 +62,16 @@ class Journal:
         """The first record, of kind ``begin``, in a new file that takes its name when it is whole."""
         draft = self.path.with_suffix(".draft")
         with plain_errors(self.directory):
-            for left in (draft, draft.with_name(draft.name + "-journal")):
-                self.files.remove(left)
+            for suffix in ("", *_BESIDE):
+                self.files.remove(_beside(draft, suffix))
             database = self.files.connect(draft, timeout_s=0)
             try:
                 self._run(database, f"PRAGMA application_id = {_APPLICATION}", f"PRAGMA user_version = {FORMAT}")
                 self._run(database, "BEGIN", *_TABLES)
                 self._execute(database, "INSERT INTO head VALUES (1, 0, 0, ?)", [START])
                 self._insert(database, 0, (0, START), "begin", body)
-                self._run(database, "COMMIT")
+                # before it has its name: a crash in the middle of that leaves what only somebody who may write can undo
+                self._run(database, "COMMIT", _AHEAD)
             finally:
                 database.close()
             self.files.flush(draft)
@@ -102,9 +106,19 @@ class Journal:
         """A new epoch: from now on, what an older writer still has in hand is refused."""
         with plain_errors(self.directory):
             self._database = database = self.files.connect(self.path, timeout_s=_PATIENCE_S)
-            self._run(database, "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL")
+            self._run(database, _AHEAD, "PRAGMA synchronous = FULL")
             self._execute(database, "UPDATE head SET epoch = epoch + 1")
             [(self.epoch, self._number, self._chain)] = database.execute("SELECT epoch, number, chain FROM head")
+
+    def _undo(self) -> None:
+        """Where the file system knows no write-ahead log, a crash may leave a change half made: SQLite undoes it, if it may."""
+        if _beside(self.path, "-journal").exists() and self.path.exists():
+            with plain_errors(self.directory):
+                database = self.files.connect(self.path, timeout_s=_PATIENCE_S)
+                try:
+                    self._run(database, "SELECT count(*) FROM sqlite_master")
+                finally:
+                    database.close()
 
     def _records(self) -> list[Record]:
         return read_records(self.directory)
@@ -187,6 +201,10 @@ def in_use(directory: Path | str) -> bool:
     finally:
         database.close()
     return False
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
 
 
 def _check_format(folder: Path, database: sqlite3.Connection) -> None:
