@@ -11,12 +11,14 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from restsure.journal import JOURNAL, Journal, journal, read_records
 from restsure.journal.files import Files
 from restsure.training import findings
 from tests.faults.runs import outcome, train
+from tests.faults.sqlite_calls import before_each_write
 
 
 def attempt(kind: str, directory: Path, prepare: Callable[[], None] = lambda: None) -> int:
@@ -114,13 +116,23 @@ class Trap(Files):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def at_every_call(kind: str, every: int, folder: Path) -> dict[str, int]:
+def trap_in_files(at: int) -> None:
+    journal.FILES = Trap(at)
+
+
+def trap_in_sqlite(at: int) -> None:
+    """At the n-th time that SQLite itself is about to change a file: in the middle of a statement, too."""
+    trap = Trap(at)
+    before_each_write(lambda: trap.about_to("", Path()))
+
+
+def at_every_call(kind: str, every: int, folder: Path, trap: Callable[[int], None] = trap_in_files) -> dict[str, int]:
     """Kill at the first, second, third ... file call of a run, and resume; each ``every``-th of them is tried."""
     assert ended(attempt(kind, folder / "whole"))
     expected, at, kills = told(folder / "whole"), 1, 0
     while True:
         directory = folder / f"call{at}"
-        if ended(attempt(kind, directory, lambda: setattr(journal, "FILES", Trap(at)))):  # noqa: B023 - called at once
+        if ended(attempt(kind, directory, partial(trap, at))):
             break
         if (directory / JOURNAL).exists():
             assert findings(directory) == [], f"something is wrong after a kill at call {at}"
@@ -135,6 +147,9 @@ if __name__ == "__main__":
     kind, count, seed, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
     if kind == "beginnings":
         found = at_the_beginning(count, seed, folder)
+    elif kind == "within SQLite":
+        train("plain", folder / "warm-up")
+        found = at_every_call("plain", -count, folder, trap_in_sqlite)
     else:
         train(kind, folder / "warm-up")  # so that all is imported
         found = at_random_times(kind, count, seed, folder) if count > 0 else at_every_call(kind, -count, folder)

@@ -47,6 +47,11 @@ def test_killed_while_a_journal_begins(tmp_path: Path) -> None:
     assert kills("beginnings", 100 * MORE, tmp_path) == 100 * MORE
 
 
+def test_killed_at_every_write_of_sqlite(tmp_path: Path) -> None:
+    """In the middle of a statement, too, where a change of the file is half made."""
+    assert kills("within SQLite", -1, tmp_path) >= 100
+
+
 @pytest.mark.parametrize(("kind", "every"), [("sklearn", 23), ("river", 23), ("torch", 29), ("processes", 29)])
 def test_killed_at_every_kind_of_file_call(kind: str, every: int, tmp_path: Path) -> None:
     assert (
