@@ -123,7 +123,12 @@ def trap_in_files(at: int) -> None:
 def trap_in_sqlite(at: int) -> None:
     """At the n-th time that SQLite itself is about to change a file: in the middle of a statement, too."""
     trap = Trap(at)
-    before_each_write(lambda: trap.about_to("", Path()))
+
+    def count() -> int:
+        trap.about_to("write", Path())
+        return 0
+
+    before_each_write(count)
 
 
 def at_every_call(kind: str, every: int, folder: Path, trap: Callable[[int], None] = trap_in_files) -> dict[str, int]:

@@ -31,22 +31,36 @@ _Vfs._fields_ = [
 ]
 
 
-def before_each_write(do: Callable[[], None]) -> None:
-    """Have ``do`` called before SQLite changes a file, in this process and from now on."""
+def _vfs() -> Any:
     library = ctypes.PyDLL(_sqlite3.__file__)
     library.sqlite3_vfs_find.restype = ctypes.POINTER(_Vfs)
     vfs = library.sqlite3_vfs_find(None)
     assert vfs.contents.iVersion >= 3
+    return vfs
+
+
+def before_each_write(do: Callable[[], int]) -> None:
+    """Have ``do`` called before SQLite changes a file, in this process; if it returns a number, the call fails with that."""
+    vfs = _vfs()
     for name, kinds in CALLS.items():
         kind = ctypes.CFUNCTYPE(*kinds, use_errno=True)
-        place = vfs.contents.xGetSystemCall(vfs, name)
-        if not place:
+        if not (place := vfs.contents.xGetSystemCall(vfs, name)):
             continue
         original = kind(place)
 
         def replaced(*given: Any, original: Any = original) -> Any:
-            do()
+            if number := do():
+                ctypes.set_errno(number)
+                return -1
             return original(*given)
 
         _kept.append(kind(replaced))
         assert vfs.contents.xSetSystemCall(vfs, name, ctypes.cast(_kept[-1], _PLACE)) == 0
+
+
+def as_before() -> None:
+    """SQLite makes its calls itself again."""
+    vfs = _vfs()
+    for name in CALLS:
+        vfs.contents.xSetSystemCall(vfs, name, None)
+    _kept.clear()

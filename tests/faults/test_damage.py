@@ -1,6 +1,5 @@
 """Cut and flipped files: opened with what is whole, or refused by name; never a wrong answer."""
 
-import os
 import random
 import shutil
 import sqlite3
@@ -13,9 +12,9 @@ import restsure as rs
 from restsure.errors import RunError
 from restsure.journal import JOURNAL, Journal, read_records
 from restsure.training import findings
+from tests.faults import MORE
 from tests.faults.runs import outcome, train
 
-MORE = int(os.environ.get("RESTSURE_TORTURE", "1"))
 CUTS, FLIPS, BLANKS = 200 * MORE, 1_000 * MORE, 100 * MORE
 
 

@@ -7,7 +7,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,9 @@ import pytest
 import restsure as rs
 from restsure.errors import WriteFailed
 from restsure.journal import Files, Journal, journal, read_records
+from tests.faults import MORE
 from tests.faults.runs import outcome, train
+from tests.faults.sqlite_calls import as_before, before_each_write
 
 SQLITE = {
     errno.ENOSPC: ("database or disk is full", sqlite3.SQLITE_FULL, "SQLITE_FULL"),
@@ -89,6 +93,31 @@ def test_a_failure_at_every_call(
     assert (
         len(said) > 0.8 * tried
     )  # how often states are saved, and so how many calls there are, depends on the time it takes
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO], ids=errno.errorcode.get)
+def test_a_failure_at_every_write_of_sqlite(number: int, tmp_path: Path) -> None:
+    """In the middle of a statement, too; once, and from then on."""
+    whole, said = outcome(train("plain", None)), list[str]()
+    for at in range(1, 10**6, max(1, 3 // MORE)):
+        run, writes = tmp_path / str(at), count(1)
+
+        def fails(at: int = at, writes: Iterator[int] = writes) -> int:
+            now = next(writes)
+            return number if now == at or (now > at and at % 2) else 0
+
+        before_each_write(fails)
+        try:
+            train("plain", run)
+        except WriteFailed as error:
+            said.append(str(error))
+        finally:
+            as_before()
+        assert outcome(train("plain", run)) == whole
+        if next(writes) <= at:  # it was over before
+            break
+    assert len(said) > 60
+    assert all("resume later" in each for each in said)
 
 
 def test_a_disk_that_is_really_full(tmp_path: Path) -> None:

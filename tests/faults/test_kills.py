@@ -1,7 +1,4 @@
-"""kill -9 at any moment: the resumed run is the run that was never interrupted, to the bit.
-
-``make torture`` sets RESTSURE_TORTURE to multiply the counts.
-"""
+"""kill -9 at any moment: the resumed run is the run that was never interrupted, to the bit."""
 
 import json
 import os
@@ -11,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-MORE = int(os.environ.get("RESTSURE_TORTURE", "1"))
+from tests.faults import MORE
 
 
 def kills(kind: str, count: int, folder: Path) -> int:

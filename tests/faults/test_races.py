@@ -1,15 +1,14 @@
 """Two processes on one run: one wins, the other is told so, and the run is the winner's."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 from restsure.journal import Journal, read_records
 from restsure.training import findings
+from tests.faults import MORE
 
-MORE = int(os.environ.get("RESTSURE_TORTURE", "1"))
 CODE = """
 import json, random, sys, time
 from pathlib import Path
