@@ -20,9 +20,9 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib import import_module
 from itertools import repeat
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -30,13 +30,11 @@ from numpy.typing import NDArray
 
 import restsure as rs
 from restsure.arms import Arms, Gaussian
-from restsure.estimators import filters, roughness
 from restsure.estimators.filters import FILTERS, KINSHIP, Filter
-from restsure.policies import horizon_play
 from restsure.report.rows import write_rows
 from restsure.simulation.suites.curves import curves
 from restsure.simulation.suites.in_model import in_model
-from restsure.simulation.suites.rising import SETTING_A, SETTING_B, rising_arms
+from restsure.simulation.suites.rising import settings
 from restsure.simulation.suites.row import Row
 from restsure.simulation.suites.shapes import shapes
 
@@ -105,7 +103,7 @@ class Constants:
 
 
 FIRST = Constants(THREE, 1e9, 0.9, {"FEW": math.inf, "LEVEL_SD": 1.0, "ALOFT": math.inf})
-"""The rule that this one began with, but for how often it looks at noise and scale."""
+"""Those that this rule began with; how it takes noise and scale, and what is at the floor, are no constants."""
 
 
 def moves() -> Iterator[tuple[str, float, float, Constants]]:
@@ -122,33 +120,21 @@ def moves() -> Iterator[tuple[str, float, float, Constants]]:
     for step in STEPS:
         yield "patience", now.patience, step * now.patience, replace(now, patience=step * now.patience)
         yield "KINSHIP", KINSHIP, step * KINSHIP, replace(now, kinship=step * KINSHIP)
-        for name, module in (
-            *(("FEW", horizon_play), ("LEVEL_SD", filters), ("SLOPE", filters), ("ALOFT", filters)),
-            *(("POOLED", roughness), ("OWN", roughness)),
-        ):
-            value = getattr(module, name)
+        for name, module in MODULES.items():
+            value = getattr(import_module(module), name)
             yield name, value, step * value, replace(now, others={name: step * value})
 
 
 @cache
 def problems(half: int, runs: int, seed: int) -> dict[str, tuple[Row, Arms, int]]:
     """The problems by name: their arms, and how many runs of each; synthetic ones have a quarter of the runs."""
-    settings = [
-        Row(f"Setting {name}", f"Setting {name}, sigma {sigma}, T = {horizon}", horizon, _setting(rewards, sigma))
-        for name, rewards, horizons in (("A", SETTING_A, (500, 1_000)), ("B", SETTING_B, (200, 400, 800)))
-        for sigma in (0.01, 0.1)
-        for horizon in horizons
-    ]
-    rows = {row.name: row for row in (*curves(None, half), *in_model(None), *shapes(None), *settings)}
+    rows = {row.name: row for row in (*curves(None, half), *in_model(None), *shapes(None))}
+    rows |= {f"{row.group}, {row.name}": row for row in settings((500, 1_000), (200, 400, 800), Gaussian)}
     played = dict[str, tuple[Row, Arms, int]]()
     for kind, names in KINDS.items():
         count = runs if kind in RECORDED else max(runs // 4, 1)
         played |= {name: (rows[name], rows[name].make(count, seed), count) for name in names}
     return played
-
-
-def _setting(rewards: Any, sigma: float) -> Any:
-    return lambda runs, seed: rising_arms(rewards, Gaussian(sigma))
 
 
 Regrets = dict[str, NDArray[np.float64]]

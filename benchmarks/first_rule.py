@@ -11,9 +11,7 @@ below, is reproduced by it, and what has been won since then is the difference.
 import argparse
 import math
 import re
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -21,31 +19,17 @@ from typing import Any
 import numpy as np
 
 import restsure as rs
-from restsure.arms import Arms, RoundNoise
 from restsure.problem import pseudo_regret
 from restsure.report.rows import write_rows
 from restsure.simulation.suites.curves import curves
 from restsure.simulation.suites.in_model import in_model
-from restsure.simulation.suites.rising import SETTING_A, SETTING_B, rising_arms
+from restsure.simulation.suites.rising import settings
 from restsure.simulation.suites.row import Row
 from restsure.simulation.suites.shapes import shapes
 from restsure.simulation.tape import Tape, tape_for
 
 RHO, WIDTH, BLOCK, LEVEL_NOISE, TREND_NOISE = 0.5, 0.9, 0.05, 0.05, 0.10
 FILTERS = ((0.0, 0.6, 0.3), (1 / 20, 0.3, 0.6), (1 / 2, 0.1, 0.6))  # s0 / T, prior weight, slope prior sd / L
-
-
-def _setting(rewards: Sequence[Any], sigma: float, replicates: int, seed: int) -> Arms:
-    """With the papers' own noise, whatever the seed."""
-    return rising_arms(rewards, RoundNoise(sigma))
-
-
-SETTINGS = [
-    Row(f"Setting {name}", f"Setting {name}, sigma {sigma}, T = {horizon}", horizon, partial(_setting, rewards, sigma))
-    for name, rewards, horizons in (("A", SETTING_A, (500, 1_000, 2_000)), ("B", SETTING_B, (200, 400, 800)))
-    for sigma in (0.01, 0.1)
-    for horizon in horizons
-]
 LCDB = r"LCDB mean, .*|LCDB split, K = \d+, T = 256|LCDB split, K = 10, T = 128"
 NOTED = {  # points of regret that were noted of the first rule, in the mean of some rows, and which these are
     "LCDB mean, K = 5, T = 256": (0.65, curves, "LCDB mean, K = 5, T = 256"),
@@ -57,7 +41,7 @@ NOTED = {  # points of regret that were noted of the first rule, in the mean of 
     "online, 3 rows": (1.16, curves, "online, .*"),
     "LCDB of both versions, 13 rows (which?)": (1.39, curves, LCDB),
     "TaskSet, LCBench and such, 9 rows (which?)": (1.86, curves, "(TaskSet|LCBench|neural|Pythia).*"),
-    "Settings A and B, 12 rows (which?)": (14.3, lambda data: SETTINGS, ".*"),
+    "Settings A and B, 12 rows (which?)": (14.3, lambda data: settings((500, 1_000, 2_000), (200, 400, 800)), ".*"),
     "other shapes, 10 rows (which?)": (1.32, shapes, ".*"),
 }
 

@@ -114,8 +114,8 @@ below one is better than the rule. What the parts are: [policy.md](policy.md).
 
 Every constant of the rule that was chosen by looking at regrets, times .8 and 1.25: regret over that with the constants as they
 are, geometric means by kind of problem and over all kinds, with the standard error of its logarithm, on the half of the data
-sets that constants are chosen on. Of {moves} moves, those that seem better by two standard errors, played once more with fresh
-draws (`again`), and those that cost more than 1 %; all of them are in the file.
+sets that constants are chosen on. Those moves that seem better by two standard errors, played once more with fresh draws
+(`again`), and those that cost more than 1 %; all of them are in the file.
 """,
     "constants_scoring": """On the other half, which nothing is chosen by:
 """,
@@ -282,14 +282,13 @@ def section(name: str) -> str:
         parts = [listing(kept)]
     else:
         parts = [listing(rows)] if name not in TABLES else [matrix(rows, value) for value in TABLES[name]]
-    note = NOTES[name].replace("{moves}", str(len(rows) - 1))
-    return "\n".join([note, *("\n".join(part) + "\n" for part in parts), made_by(rows), ""])
+    return "\n".join([NOTES[name], *("\n".join(part) + "\n" for part in parts), made_by(rows), ""])
 
 
 def page() -> str:
     kept = [name for name in NOTES if (RESULTS / f"{name}.csv").exists()]
-    parts = [section(name) for name in kept]
-    return "\n".join([HEAD, *parts[: len(TABLES) + 1], ahead(), *parts[len(TABLES) + 1 :]])
+    parts = [part for name in kept for part in ([section(name), ahead()] if name == "curves" else [section(name)])]
+    return "\n".join([HEAD, *parts])
 
 
 def main() -> None:

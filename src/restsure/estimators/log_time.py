@@ -27,10 +27,7 @@ class LogTime:
         self.s0 = s0[:, :1] if (s0 == s0[:, :1]).all() else None  # of all arms alike
         self.known = np.empty((1, 5, len(s0)))  # steps to each group, and at the end what changes nothing
         self.ends = np.empty((len(s0), 0))  # where they lead
-        self.plainly: tuple[list[list[Step]], list[list[float]]] = (
-            [],
-            [],
-        )  # the same in plain numbers, where they are wanted
+        self.plainly = list[list[Step]](), list[list[float]]()  # the same in plain numbers, where they are wanted
 
     def step(self, before: Floats, after: Floats) -> Step:
         """What a step from one place along log-time to another one does."""

@@ -3,7 +3,7 @@
 Rewards rise with the number of pulls ``x`` an arm has had before, so that the first pull is at ``x = 0``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -81,29 +81,33 @@ HORIZONS_A = (100, 150, 200, 300, 500, 800, 900, 1_000, 1_200, 1_400, 2_400, 2_8
 HORIZONS_B = (100, 200, 300, 400, 600, 800)
 
 
+def settings(
+    horizons_a: Iterable[int] = HORIZONS_A,
+    horizons_b: Iterable[int] = HORIZONS_B,
+    noise: Callable[[float], Noise] = RoundNoise,
+) -> list[Row]:
+    """Settings A and B with noise of .01 and .1, by default that of the papers' seeds."""
+    return [
+        Row(f"Setting {name}, sigma {sigma:g}", f"T = {horizon}", horizon, _made(rewards, noise(sigma)))
+        for name, rewards, horizons in (("A", SETTING_A, horizons_a), ("B", SETTING_B, horizons_b))
+        for sigma in (0.01, 0.1)
+        for horizon in horizons
+    ]
+
+
 def rising(data: Path | str | None = None) -> list[Row]:
     """Settings A and B with the papers' seeds (run r of the noise is ``RandomState(r)``), SRB-2, SRB-15 and IMDB."""
-    rows = list[Row]()
-    for sigma in (0.01, 0.1):
-        rows += [
-            Row(f"Setting A, sigma {sigma:g}", f"T = {horizon}", horizon, _round_noise(SETTING_A, sigma))
-            for horizon in HORIZONS_A
-        ]
-    for sigma in (0.01, 0.1):
-        rows += [
-            Row(f"Setting B, sigma {sigma:g}", f"T = {horizon}", horizon, _round_noise(SETTING_B, sigma))
-            for horizon in HORIZONS_B
-        ]
-    rows.append(Row("SRB", "SRB-2, T = 50,000", 50_000, _round_noise(SRB_2, 0.1)))
-    rows.append(Row("SRB", "SRB-15, T = 50,000", 50_000, lambda replicates, seed: rising_arms(SRB_15, BetaNoise(2.0))))
+    rows = settings()
+    rows.append(Row("SRB", "SRB-2, T = 50,000", 50_000, _made(SRB_2, RoundNoise(0.1))))
+    rows.append(Row("SRB", "SRB-15, T = 50,000", 50_000, _made(SRB_15, BetaNoise(2.0))))
     rows += [
         Row("IMDB", f"IMDB, T = {horizon:,}", horizon, _imdb(data), replicates=1) for horizon in (1_000, 5_000, 20_000)
     ]
     return rows
 
 
-def _round_noise(rewards: Sequence[Reward], sigma: float) -> Callable[[int, int], Arms]:
-    return lambda replicates, seed: rising_arms(rewards, RoundNoise(sigma))
+def _made(rewards: Sequence[Reward], noise: Noise) -> Callable[[int, int], Arms]:
+    return lambda replicates, seed: rising_arms(rewards, noise)
 
 
 def _imdb(data: Path | str | None) -> Callable[[int, int], Arms]:
