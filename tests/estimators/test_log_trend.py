@@ -46,7 +46,8 @@ class PlainRun:
 
     def scale(self) -> float:
         means = [self.level(i) for i, y in enumerate(self.losses) if y]
-        middle = abs(float(np.median(means)))
+        lower, upper = sorted(means)[(len(means) - 1) // 2], sorted(means)[len(means) // 2]
+        middle = abs(lower + (min(upper, 64 * lower) if lower > 0 else upper)) / 2
         self.height = 8 * middle
         if len(means) == 1:
             return middle

@@ -50,6 +50,21 @@ def test_a_candidate_that_has_diverged_changes_nothing_for_the_others(start: flo
     assert game.recommend().loss == pytest.approx(0.13, abs=0.01)
 
 
+@pytest.mark.parametrize("start", [1e3, 1e24, 1e300])
+@pytest.mark.parametrize("good", [1, 2])
+def test_nor_does_it_where_half_of_them_have(good: int, start: float) -> None:
+    """The median of an even number of arms lies between two of them, one of which may have run away."""
+    s = np.arange(1.0, 121)
+    fine = np.stack([0.5 / s**0.5 + 0.1, 0.5 / s**0.5 + 0.3])[:good]
+    fine += 0.01 * np.random.default_rng(0).normal(size=fine.shape)
+    game = play(rs.HorizonLCB(), np.concatenate((fine, np.full((good, len(s)), start))))
+    best = game.recommend()
+    assert best.arm == 0
+    assert best.loss == pytest.approx(fine[0, best.pulls - 20 : best.pulls].mean(), abs=0.01)
+    assert best.high - best.low < 0.1
+    assert max(game.pulls[good:]) <= 4
+
+
 @pytest.mark.filterwarnings("ignore:(overflow|invalid value|divide by zero) encountered:RuntimeWarning")
 @pytest.mark.parametrize("size", [1e-310, 1e-160, 1e-20, 1e20, 1e160, 1e300])
 def test_losses_of_any_size_are_played_to_the_end(size: float) -> None:

@@ -6,7 +6,7 @@ What :class:`Roughness` and :class:`ThinnedLosses` keep of many arms in arrays; 
 import math
 from collections.abc import Iterable, Sequence
 
-from restsure.estimators.roughness import FADES, HEIGHT, OWN, POOLED
+from restsure.estimators.roughness import FADES, HEIGHT, OWN, POOLED, RUNAWAY
 from restsure.estimators.thinned import Groups
 
 
@@ -82,7 +82,10 @@ def scale_of(arms: Sequence[ArmLosses]) -> tuple[float, float]:
     count = len(means)
     if not count:
         return 1e-9, math.inf
-    median = abs(means[(count - 1) // 2] + means[count // 2]) / 2
+    lower, upper = means[(count - 1) // 2], means[count // 2]
+    if lower > 0:
+        upper = RUNAWAY * min(upper / RUNAWAY, lower)
+    median = abs(lower + upper) / 2
     height = HEIGHT * median if median > 0 else math.inf
     means = [min(mean, height) for mean in means]  # a runaway is not to set the scale
     middle = sum(means) / count

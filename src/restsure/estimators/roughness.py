@@ -12,6 +12,7 @@ Floats = NDArray[np.float64]
 POOLED = 20.0  # what the noise of all arms weighs against an arm's own, in second differences
 OWN = 10  # second differences of an arm that count towards the noise of all
 HEIGHT = 8.0  # times the usual loss of a run: above that a loss only says that it is far too high
+RUNAWAY = HEIGHT * HEIGHT  # the upper one of two middle arms counts as so many times the lower one at the most
 FADES = 4.0  # an arm's level is at most so many times its last losses: what it started with is past
 STOCK = 1.05  # scale and noise are looked at again when the losses of a run have grown by this factor
 KEPT = BEFORE, LAST, PULLS, HIGHEST, TOTAL, SQUARES, ENDS, HEIGHTS = range(8)  # layers of what is kept of an arm
@@ -27,7 +28,8 @@ class Roughness:
     That of all arms is ``Rp = (sum min(n_i - 2, 10) V_i + (.02 L)^2) / (sum min(n_i - 2, 10) + 1)``, and the noise used is
     ``(20 Rp + (n_i - 2) V_i) / (20 + n_i - 2)``, at least ``(.001 L)^2``.
 
-    Losses may start anywhere, or run away: above ``h = 8 med`` they count as ``h (1 + log(y / h))``, and not as noise.
+    Losses may start anywhere, or run away: above ``h = 8 med`` they count as ``h (1 + log(y / h))``, and not as noise. Where
+    half of the arms have run away, the upper one of the two in the middle counts as 64 times the lower one at the most.
     """
 
     def __init__(self, runs: int, n_arms: int):
@@ -127,7 +129,9 @@ class Roughness:
         row: Any = slice(None) if everyone else np.arange(len(runs))
         ranked = means.copy()
         ranked.sort(axis=1)
-        median = np.abs(ranked[row, abs(count - 1) // 2] + ranked[row, count // 2]) / 2
+        lower, upper = ranked[row, abs(count - 1) // 2], ranked[row, count // 2]
+        upper = np.where(lower > 0, RUNAWAY * np.minimum(upper / RUNAWAY, lower), upper)
+        median = np.abs(lower + upper) / 2
         height = np.where(median > 0, HEIGHT * median, np.inf)[:, None]
         self.kept[HEIGHTS].reshape(self.shape)[runs] = height
         means = np.minimum(means, height)  # a runaway is not to set the scale
