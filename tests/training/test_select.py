@@ -44,6 +44,30 @@ def test_gives_back_the_best_model_trained() -> None:
     assert 0 < result.certificate.bound < 1
 
 
+def test_says_when_losses_are_of_samples_seen_before(tmp_path) -> None:
+    """37 batches are a pass: after as many training steps the next batch is made of samples that were learnt."""
+    two = {"bayes": MultinomialNB(), "bernoulli": BernoulliNB(binarize=8)}
+    kept = rs.select(two, (X[:1200], Y[:1200]), budget=90, batch_size=32, run_dir=tmp_path / "run")
+    assert kept.pulls[kept.name] >= 37
+    [note] = kept.notes
+    assert note.startswith(f"{kept.name}: the data last for 37 training steps; losses after that are of samples that")
+    assert rs.read_run(tmp_path / "run").to_dict()["notes"] == kept.to_dict()["notes"] == [note]
+    again = rs.select(two, (X[:1200], Y[:1200]), budget=90, batch_size=32, run_dir=tmp_path / "run")
+    assert again.notes == kept.notes
+    batches = [(X[:32], Y[:32]), (X[32:64], Y[32:64])]
+    assert "the data last for 2 training steps" in rs.select(two, iter(batches), budget=20, classes=range(10)).notes[0]
+    assert not rs.select(two, (X, Y), budget=30, batch_size=32).notes  # one pass is enough
+    held_out = (X[1200:], Y[1200:])
+    assert not rs.select(two, (X[:1200], Y[:1200]), budget=90, batch_size=32, validation=held_out).notes
+
+
+def test_classifiers_and_regressors_are_not_compared_by_losses_of_their_own() -> None:
+    mixed = {"guess": SGDClassifier(), "line": SGDRegressor()}
+    with pytest.raises(rs.InvalidParameter, match="'guess' has the loss 'zero_one' and 'line' the loss 'squared'"):
+        rs.select(mixed, (X, Y), budget=20)
+    assert rs.select(mixed, (X / 16, Y), budget=20, loss="absolute").name in mixed
+
+
 def test_is_deterministic_and_seeded() -> None:
     one, two, other = (rs.select(models(), (X, Y), budget=80, random_state=seed) for seed in (3, 3, 4))
     assert (one.pulls, one.loss, one.history.to_dict()) == (two.pulls, two.loss, two.history.to_dict())

@@ -44,6 +44,12 @@ class Judge:
         rows = (np.arange(part) + (pulls - 1) * part) % len(y)
         return take(x, rows), y[rows]
 
+    def known_from(self, pulls: int) -> int | None:
+        """The first of so many pulls that was judged on samples of batches learnt before, in another pass; None without any."""
+        if self.validation is not None:
+            return None
+        return next((s for s in range(1, pulls + 1) if not self.stream.is_new(s)), None)
+
 
 class BatchLearner(ABC):
     """A model that learns batch by batch from a stream, at a position of its own; ``model`` is trained, ``candidate`` is not.

@@ -102,6 +102,7 @@ def select(
     judge = _judge(stream, loss, validation, classes)
     learners = [as_learner(name, candidates[name], judge) for name in names]
     _check_apart(names, learners)
+    _check_one_loss(names, learners)
     for number, learner in enumerate(learners):
         if isinstance(learner, BatchLearner):
             learner.seeded(seed, number)
@@ -122,7 +123,16 @@ def select(
             journal = stack.enter_context(Journal(run_dir))
             run, keeper = _recorded(journal, begin, _source, rule, executor)
         crew = stack.enter_context(closing(executor.open(learners, meter)))
-        session = Session(run, crew, executor, journal=journal, keeper=keeper, retries=retries, watchers=watchers)
+        session = Session(
+            run,
+            crew,
+            executor,
+            journal=journal,
+            keeper=keeper,
+            retries=retries,
+            watchers=watchers,
+            remark=lambda arm: _seen_before(names[arm], learners[arm], run.game.pulls[arm]),
+        )
         session.run()
 
         def model(arm: int) -> Any:
@@ -203,6 +213,31 @@ def _check_apart(names: Sequence[str], learners: Sequence[Learner]) -> None:
         other = first.setdefault(id(trained), name)
         if other != name and (not isinstance(learner, LoopLearner) or isinstance(trained, Iterator)):
             raise InvalidParameter(f"candidates: {other!r} and {name!r} must not be the same object, which trains once")
+
+
+def _check_one_loss(names: Sequence[str], learners: Sequence[Learner]) -> None:
+    """Without ``loss``, classifiers have one of their own and regressors another: they cannot be told apart by these."""
+    losses = dict[str, str]()
+    for name, learner in zip(names, learners, strict=True):
+        if isinstance(learner, BatchLearner):
+            losses.setdefault(learner.loss.name, name)
+    if len(losses) > 1:
+        (one, first), (other, second), *_ = losses.items()
+        raise InvalidParameter(
+            f"candidates: {first!r} has the loss {one!r} and {second!r} the loss {other!r}, and they cannot be compared: "
+            f"name one for all by loss="
+        )
+
+
+def _seen_before(name: str, learner: Learner, pulls: int) -> str | None:
+    """What must be known of the losses of a candidate that was trained for longer than the data last."""
+    step = learner.judge.known_from(pulls) if isinstance(learner, BatchLearner) else None
+    if step is None:
+        return None
+    return (
+        f"{name}: the data last for {step:,} training steps; losses after that are of samples that it has learnt from, "
+        f"lower than those of new ones would be: validation= judges by others"
+    )
 
 
 def _batch_size(value: int | None, data: Any, meter: Meter) -> int:

@@ -47,9 +47,12 @@ class Session:
         keeper: Keeper | None = None,
         retries: int = 0,
         watchers: Sequence[Callback] = (),
+        remark: Callable[[int], str | None] = lambda arm: None,
     ):
+        """``remark``: what there is to say of an arm if it is the one to return."""
         self.progress, self.crew, self.executor = progress, crew, executor
         self.journal, self.keeper, self.retries, self.watchers = journal, keeper, retries, watchers
+        self.remark = remark
         self.behind = {arm for arm, pulls in enumerate(progress.game.pulls) if pulls}  # learners yet to be brought back
         self.asked = list[tuple[int, int] | None]()  # since the last record; None where the rule wanted nothing
         self.told = len(progress.game.log)  # decisions that are in the journal
@@ -256,6 +259,8 @@ class Session:
             best = self._winner()
         if best is not None:
             self._drop(arm for arm in range(game.n_arms) if arm != best)
+            if (remark := self.remark(best)) and remark not in self.progress.notes:
+                self._note(remark, warn=False)
         self._record("end", arm=best)
 
     def _winner(self) -> int | None:
