@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from river import linear_model, naive_bayes, preprocessing, tree
@@ -59,6 +60,21 @@ def test_says_when_losses_are_of_samples_seen_before(tmp_path) -> None:
     assert not rs.select(two, (X, Y), budget=30, batch_size=32).notes  # one pass is enough
     held_out = (X[1200:], Y[1200:])
     assert not rs.select(two, (X[:1200], Y[:1200]), budget=90, batch_size=32, validation=held_out).notes
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, pd.NA, pd.NaT])
+def test_a_label_that_is_missing_is_named(missing: object) -> None:
+    labels = np.array([missing, *(["a", "b"] * 10)], dtype=object)
+    with pytest.raises(rs.InvalidParameter, match=f"data: y must have a label in every row, but one is {missing}"):
+        rs.select({"bayes": MultinomialNB()}, (X[:21], labels), budget=5)
+
+
+def test_labels_are_of_one_kind() -> None:
+    labels = np.array(["a", 1] * 10, dtype=object)
+    with pytest.raises(rs.InvalidParameter, match="data: y must be labels of one kind, not of int and str"):
+        rs.select({"bayes": MultinomialNB()}, (X[:20], labels), budget=5)
+    same = np.array(["a", "b"] * 10, dtype=object)
+    assert rs.select({"bayes": MultinomialNB()}, (X[:20], same), budget=5).pulls == {"bayes": 5}
 
 
 def test_classifiers_and_regressors_are_not_compared_by_losses_of_their_own() -> None:

@@ -146,7 +146,21 @@ def checked_pair(name: str, x: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     for what, array in (("X", np.asarray(values)), ("y", targets)):
         if array.dtype.kind == "f" and not _is_finite(array):
             raise InvalidParameter(f"{name}: {what} must be finite, but has NaN or infinite entries")
+    if targets.dtype.kind == "O":
+        _check_labels(name, targets)
     return x.tocsr() if hasattr(x, "tocsr") else x, targets
+
+
+def _check_labels(name: str, labels: NDArray[Any]) -> None:
+    """Labels of any kind, as long as it is one kind, and none is missing."""
+    for label in labels.tolist():
+        if label is None or type(label).__name__ in ("NAType", "NaTType") or (type(label) is float and label != label):
+            raise InvalidParameter(f"{name}: y must have a label in every row, but one is {label}")
+    try:
+        np.unique(labels)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        raise InvalidParameter(f"{name}: y must be labels of one kind, not of {' and '.join(kinds)}") from None
 
 
 def _is_finite(array: NDArray[Any]) -> bool:
