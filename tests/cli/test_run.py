@@ -134,6 +134,11 @@ def test_data_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("sklearn.naive_bayes:BernoulliNB", "Bayes", "candidates.bayes.make='Bayes': must be module:name"),
         ('make = "sklearn.datasets:load_digits"\nreturn_X_y = true', 'file = "none.npz"', "data.file="),
         ('make = "sklearn.datasets:load_digits"\nreturn_X_y = true', 'file = "data.txt"', "must end in .npz or .csv"),
+        (
+            'make = "sklearn.datasets:load_digits"\nreturn_X_y = true',
+            'name = "digits"',
+            "data: must have make = 'module:f",
+        ),
         ("patience = 1.5", "patience = -1", "patience=-1: must be at least 0"),
         ('kind = "HorizonLCB"', 'kind = "Best"', "kind='Best': must be one of"),
         ("[data]", "[date]", "date: must be one of"),

@@ -1,5 +1,6 @@
 """What ``restsure run`` is told to train: a TOML file, or a function that gives the arguments of ``select``."""
 
+import csv
 import hashlib
 import importlib
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from restsure import checks
+from restsure.cli.columns import read_columns
 from restsure.errors import DamagedRun, InvalidParameter, MissingExtra
 from restsure.policies import Policy
 
@@ -153,6 +155,8 @@ def _made(name: str, entry: Any) -> Any:
 def _data(name: str, entry: dict[str, Any], folder: Path) -> Any:
     """``make`` with its parameters, or ``file``: X and y of an .npz, or a .csv of numbers with a column ``target``."""
     if "file" not in entry:
+        if "make" not in entry:
+            raise InvalidParameter(f"{name}: must have make = 'module:function', or file")
         return _made(name, entry)
     unknown = entry.keys() - {"file", "target"}
     if unknown:
@@ -164,18 +168,12 @@ def _data(name: str, entry: dict[str, Any], folder: Path) -> Any:
             with np.load(path, allow_pickle=False) as arrays:
                 return arrays["X"], arrays["y"]
         if path.suffix == ".csv":
-            return _columns(name, path, entry.get("target"))
-    except (OSError, KeyError, ValueError) as error:
+            return read_columns(name, path, entry.get("target"))
+    except InvalidParameter:
+        raise
+    except (OSError, KeyError, ValueError, csv.Error) as error:
         raise InvalidParameter(f"{name}.file={str(path)!r}: {error}") from None
     raise InvalidParameter(f"{name}.file={str(path)!r}: must end in .npz or .csv")
-
-
-def _columns(name: str, path: Path, target: Any) -> tuple[Any, Any]:
-    table = np.genfromtxt(path, delimiter=",", names=True, dtype=None, encoding="utf-8")
-    columns = table.dtype.names or ()
-    if target not in columns:
-        raise InvalidParameter(f"{name}.target={target!r}: must be one of the columns {', '.join(columns)}")
-    return np.column_stack([table[column].astype(float) for column in columns if column != target]), table[target]
 
 
 def _named(field: str, where: Any) -> Any:
