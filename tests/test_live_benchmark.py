@@ -114,6 +114,14 @@ def test_tables(outcomes: dict[str, Outcome], tmp_path: Path, monkeypatch: pytes
     assert "| regret | digits, 48 |" in section
 
 
+def test_seeds_begin_where_they_are_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    played = list[tuple[str, int]]()
+    monkeypatch.setattr(command, "one_seed", lambda name, seed, *_: played.append((name, seed)) or [])
+    options = command.parsed(["--tasks", "digits,bananas", "--seeds", "2", "--first", "20", "--jobs", "1"])
+    assert list(command.played(options)) == [[]] * 4
+    assert played == [("digits", 20), ("digits", 21), ("bananas", 20), ("bananas", 21)]
+
+
 def test_help() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks" / "live", "--help"], capture_output=True, text=True, check=True
@@ -123,7 +131,11 @@ def test_help() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [(["--tasks", "letters"], "'letters' must be one of fashion, digits"), (["--budgets", "40"], "at least 48")],
+    [
+        (["--tasks", "letters"], "'letters' must be one of fashion, digits"),
+        (["--budgets", "40"], "at least 48"),
+        (["--first", "-1"], "--first at least 0"),
+    ],
 )
 def test_bad_options_are_named(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

@@ -1,7 +1,7 @@
 """With the same total of training steps, whose trained model has the lowest test error?
 
-    python benchmarks/live [--tasks fashion,digits,bananas,phishing] [--budgets 256,512] [--seeds 10] [--jobs 2]
-                           [--data DIR] [--csv benchmarks/results/live.csv]          (needs pip install '.[bench]')
+    python benchmarks/live [--tasks fashion,digits,bananas,phishing] [--budgets 256,512] [--seeds 10] [--first 0]
+                           [--jobs 2] [--data DIR] [--csv benchmarks/results/live.csv]          (needs pip install '.[bench]')
 
 Twelve candidates share a budget of pulls, which are training steps on a batch, and every method gives back one model. It is
 scored by its test error above that of the oracle, the candidate that ends best with the whole budget for itself, in points.
@@ -45,6 +45,7 @@ def main() -> None:
         command = "python benchmarks/live --tasks {} --budgets {} --seeds {}".format(
             ",".join(options.tasks), ",".join(map(str, options.budgets)), options.seeds
         )
+        command += f" --first {options.first}" if options.first else ""
         write_rows(options.csv, HEAD, ([figure(cell) for cell in row] for row in rows), command=command)
 
 
@@ -57,6 +58,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
         "--budgets", type=lambda text: [int(part) for part in text.split(",")], default=[256, 512], help="256,512"
     )
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="of the seeds: fresh ones begin where others end")
     parser.add_argument("--jobs", type=int, default=2, help="processes; scores do not depend on it")
     parser.add_argument("--data", type=Path, help="directory of fashion_mnist_14x14.npz; RESTSURE_DATA if not given")
     parser.add_argument("--csv", type=Path)
@@ -66,14 +68,15 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
             parser.error(f"--tasks: {name!r} must be one of {', '.join(TASKS)}")
     if min(options.budgets) < 48:
         parser.error("--budgets: must be at least 48, four pulls for each candidate")
-    if options.seeds < 1 or options.jobs < 1:
-        parser.error("--seeds and --jobs: must be at least 1")
+    if options.seeds < 1 or options.jobs < 1 or options.first < 0:
+        parser.error("--seeds and --jobs: must be at least 1, --first at least 0")
     return options
 
 
 def played(options: argparse.Namespace) -> Iterator[list[Outcome]]:
     """All seeds of all tasks, as they end."""
-    work = [(name, seed, options.budgets, options.data) for name, seed in product(options.tasks, range(options.seeds))]
+    seeds = range(options.first, options.first + options.seeds)
+    work = [(name, seed, options.budgets, options.data) for name, seed in product(options.tasks, seeds)]
     if options.jobs == 1:
         yield from map(_one_seed, work)
         return
