@@ -62,6 +62,13 @@ def test_says_when_losses_are_of_samples_seen_before(tmp_path) -> None:
     assert not rs.select(two, (X[:1200], Y[:1200]), budget=90, batch_size=32, validation=held_out).notes
 
 
+def test_data_that_nobody_learns_from_are_refused() -> None:
+    own = {"half": lambda: 0.5, "third": lambda: 1 / 3}
+    with pytest.raises(rs.InvalidParameter, match="data: must be None, since no candidate would learn from it"):
+        rs.select(own, (X, Y), budget=10)
+    assert rs.select(own | {"bayes": MultinomialNB()}, (X, Y), budget=20).pulls["bayes"] > 0
+
+
 @pytest.mark.parametrize("missing", [None, math.nan, pd.NA, pd.NaT])
 def test_a_label_that_is_missing_is_named(missing: object) -> None:
     labels = np.array([missing, *(["a", "b"] * 10)], dtype=object)

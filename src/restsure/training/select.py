@@ -103,6 +103,8 @@ def select(
     learners = [as_learner(name, candidates[name], judge) for name in names]
     _check_apart(names, learners)
     _check_one_loss(names, learners)
+    if stream is not None and not any(isinstance(learner, BatchLearner) for learner in learners):
+        raise InvalidParameter("data: must be None, since no candidate would learn from it: all own their data")
     for number, learner in enumerate(learners):
         if isinstance(learner, BatchLearner):
             learner.seeded(seed, number)
