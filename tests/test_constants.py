@@ -12,6 +12,7 @@ from benchmarks import constants
 from benchmarks.constants import FIRST, KINDS, Constants, Ratio, moves, ratio
 from restsure.estimators.filters import FILTERS
 from restsure.policies import horizon_play
+from tests.simulation.test_data import real_data
 
 RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results" / "constants.csv"
 MOVES = list(moves())
@@ -65,6 +66,7 @@ def test_ratios() -> None:
 
 
 def test_regrets_are_of_all_problems(monkeypatch) -> None:
+    monkeypatch.setenv("RESTSURE_DATA", str(real_data()))
     monkeypatch.setattr(constants, "problems", constants.problems.__wrapped__)
     found = constants.regrets(Constants(), constants.FITTING, 4, 0)
     assert [*found] == [name for names in KINDS.values() for name in names]
