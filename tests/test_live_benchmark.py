@@ -114,6 +114,17 @@ def test_tables(outcomes: dict[str, Outcome], tmp_path: Path, monkeypatch: pytes
     assert "| regret | digits, 48 |" in section
 
 
+def test_seeds_of_two_files_are_taken_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = {
+        "one": ["digits,256,30,restsure,1.0,0.3", "digits,256,30,other,3.0,0.3", "fashion,256,30,restsure,1,1"],
+        "two": ["digits,256,10,restsure,2.0,0.4", "digits,256,10,other,1.0,0.4", "digits,256,10,oracle,0,0"],
+    }
+    for name, rows in lines.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join(["task,budget,seeds,method,regret,se", *rows]))
+    monkeypatch.setattr(page, "RESULTS", tmp_path)
+    assert page.pooled("one", "two") == "1.25 ± 0.25 and 2.50 ± 0.25 (`other`) on digits, 256"
+
+
 def test_seeds_begin_where_they_are_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
     played = list[tuple[str, int]]()
     monkeypatch.setattr(command, "one_seed", lambda name, seed, *_: played.append((name, seed)) or [])
