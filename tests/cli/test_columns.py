@@ -33,7 +33,9 @@ def test_quotes_blank_lines_and_marks_of_other_programs(tmp_path: Path, text: st
 def test_whole_numbers_are_labels_and_others_are_not(tmp_path: Path) -> None:
     assert read(tmp_path, "a,y\n1,3\n1, 4\n")[1].dtype == np.int64
     assert read(tmp_path, "a,y\n1,3\n1,4.5\n")[1].dtype == np.float64
+    assert read(tmp_path, "a,y\n1,3\n1,99999999999999999999\n")[1].dtype == np.float64
     assert read(tmp_path, "y\n1\n")[0].shape == (1, 0)
+    assert read(tmp_path, "a,y\n")[0].shape == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,6 @@ def _plain(targets: list[str]) -> NDArray[Any]:
     for kind in (np.int64, np.float64):
         try:
             return np.array([cell.strip() for cell in targets]).astype(kind)
-        except ValueError:
+        except (ValueError, OverflowError):
             continue
     return np.array(targets)

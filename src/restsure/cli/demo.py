@@ -69,7 +69,7 @@ def demo(
 
 def _print_outcome(console: Console, result: Result, rows: list[dict[str, Any]], where: Path) -> None:
     console.print(candidates_table(result.to_dict()))
-    console.print(f"{result}\n", highlight=False)
+    console.print("\n".join([f"{result}", *(f"note: {note}" for note in result.notes), ""]), highlight=False)
     rivals = Table(title="What each rule gives back for the same budget", title_justify="left")
     for heading in ("rule", "returns", "its steps", "error on a test set"):
         rivals.add_column(heading, justify="right" if heading.startswith(("its", "error")) else "left")
