@@ -21,21 +21,14 @@ def read_columns(name: str, path: Path, target: Any) -> tuple[NDArray[np.float64
     if columns.count(target) != 1:
         raise InvalidParameter(f"{name}.target={target!r}: must be one of the columns {', '.join(columns)}")
     at = columns.index(target)
+    features = list[list[float]]()
     for line, row in lines[1:]:
+        where = f"{name}.file={str(path)!r}, line {line}"
         if len(row) != len(columns):
-            raise InvalidParameter(
-                f"{name}.file={str(path)!r}, line {line}: must have {len(columns)} columns, but has {len(row)}"
-            )
-    features = [
-        [_number(cell, f"{name}.file={str(path)!r}, line {line}", column) for cell, column in _others(row, columns, at)]
-        for line, row in lines[1:]
-    ]
+            raise InvalidParameter(f"{where}: must have {len(columns)} columns, but has {len(row)}")
+        features.append([_number(row[k], where, column) for k, column in enumerate(columns) if k != at])
     x = np.array(features, dtype=np.float64).reshape(len(features), len(columns) - 1)
     return x, _plain([row[at] for _, row in lines[1:]])
-
-
-def _others(row: list[str], columns: list[str], at: int) -> list[tuple[str, str]]:
-    return [(cell, column) for k, (cell, column) in enumerate(zip(row, columns, strict=True)) if k != at]
 
 
 def _number(cell: str, where: str, column: str) -> float:
