@@ -236,3 +236,18 @@ def test_a_function_is_resumed_where_its_run_was_begun(
     capsys.readouterr()
     assert call("resume", "../restsure-run") == 2
     assert "is resumed in the run's folder" in capsys.readouterr().err
+
+
+def test_a_share_of_the_data_may_be_held_back(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    notes = dict[str, list[str]]()
+    for share in ("0.2", ""):
+        text = f"validation = {share}\n{SPEC}" if share else SPEC
+        (here / "held.toml").write_text(text.replace("budget = 120", "budget = 240"))
+        assert call("run", "held.toml", "--dir", f"out{share}", "--json") == 0
+        notes[share] = json.loads(capsys.readouterr().out)["notes"]
+    assert notes["0.2"] == []
+    assert "validation=0.1 holds a tenth back" in notes[""][0]
+    for share, rule in (("3", "validation=3: must be above 0 and below 1"), ('"a fifth"', "must be a table")):
+        (here / "held.toml").write_text(f"validation = {share}\n{SPEC}")
+        assert call("run", "held.toml", "--dir", "none") == 2
+        assert rule in capsys.readouterr().err

@@ -111,7 +111,7 @@ def _from_toml(path: Path) -> dict[str, Any]:
         name: _made(f"candidates.{name}", entry) for name, entry in _table("candidates", entries["candidates"]).items()
     }
     for name in ("data", "validation"):
-        if name in arguments:
+        if name in arguments and not (name == "validation" and isinstance(arguments[name], (int, float))):  # a share
             arguments[name] = _data(name, _table(name, arguments[name]), path.parent)
     if "policy" in arguments:
         arguments["policy"] = Policy.from_dict(_table("policy", arguments["policy"]))

@@ -24,7 +24,6 @@ try:
     )
     from sklearn.ensemble import VotingClassifier
     from sklearn.exceptions import FitFailedWarning
-    from sklearn.model_selection import train_test_split
     from sklearn.utils import check_random_state, get_tags
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.multiclass import check_classification_targets
@@ -114,12 +113,14 @@ class _Selective(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def _select(self, X: Any, y: Any, classes: Any = None) -> None:
         candidates = self._checked_candidates()
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        data, held_out = self._split(X, y, seed)
+        share = self.validation_fraction
+        if share is not None:
+            share = checks.real("validation_fraction", share, above=0, below=1)
         try:
             result = select(
                 {name: _seeded(candidate, seed) for name, candidate in candidates.items()},
-                data,
-                validation=held_out,
+                (X, y),
+                validation=share,
                 budget=_STEPS_EACH * len(candidates) if self.budget is None else self.budget,
                 batch_size=self.batch_size,
                 loss=self.loss,
@@ -137,14 +138,6 @@ class _Selective(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sc
         if result.interrupted:
             warnings.warn(f"fit was interrupted and keeps the best so far: {result}", stacklevel=3)
         self.result_, self.best_name_, self.best_estimator_ = result, result.name, result.model
-
-    def _split(self, X: Any, y: Any, seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any] | None]:
-        """What is trained on, and what candidates are judged on if not on the batches to come."""
-        if self.validation_fraction is None:
-            return (X, y), None
-        share = checks.real("validation_fraction", self.validation_fraction, above=0, below=1)
-        x, x_held, targets, held = train_test_split(X, y, test_size=share, random_state=seed)
-        return (x, targets), (x_held, held)
 
     def _ask_winner(self, method: str, X: Any) -> Any:
         check_is_fitted(self)

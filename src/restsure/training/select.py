@@ -1,6 +1,7 @@
 """The main job: train the candidates under one budget, and give back the best one, trained."""
 
 import json
+import numbers
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +26,7 @@ from restsure.training.progress import show_progress
 from restsure.training.replay import Progress, replay
 from restsure.training.result import Result, result_of
 from restsure.training.session import Callback, Session
-from restsure.training.stream import ArrayStream, Stream, checked_pair, open_stream
+from restsure.training.stream import ArrayStream, Stream, checked_pair, is_pair, open_stream, split_rows
 
 _SMALLEST_BATCH = 16  # samples in a pull, unless said otherwise: fewer make losses all noise
 _STEPS = 256  # in which the data are used up once, where the budget says nothing about steps
@@ -38,7 +39,7 @@ def select(
     budget: int | str,
     batch_size: int | None = None,
     loss: str | Callable[[Any, Any], float] | None = None,
-    validation: tuple[Any, Any] | None = None,
+    validation: tuple[Any, Any] | float | None = None,
     classes: Sequence[Any] | None = None,
     policy: Policy | None = None,
     run_dir: Path | str | None = None,
@@ -67,6 +68,9 @@ def select(
     function of (y_true, y_pred). It is taken on the batch that comes next, before it is learnt, or on ``validation``, part by
     part. The errors of a regression are compared in logarithms where they exceed those of the best constant
     (``HorizonLCB(reference=...)``), and reported as they are.
+
+    ``validation``: a pair (X, y), or a share of the rows (.1, say), which is drawn by ``random_state`` and held back: for data
+    that are passed over more than once, since the batch that comes next was then learnt before.
 
     ``classes``: all targets, for classifiers on a stream whose first batch does not have each of them.
 
@@ -98,6 +102,8 @@ def select(
     checks.instance("executor", executor, Executor)
     rule = Checkpoints() if checkpoints is None else checkpoints
     checks.instance("checkpoints", rule, Checkpoints)
+    if isinstance(validation, numbers.Real) and data is not None:
+        data, validation, classes = _hold_back(data, validation, classes, seed)
     stream = open_stream(data, batch_size=_batch_size(batch_size, data, meter), seed=seed)
     judge = _judge(stream, loss, validation, classes)
     learners = [as_learner(name, candidates[name], judge) for name in names]
@@ -238,7 +244,7 @@ def _seen_before(name: str, learner: Learner, pulls: int) -> str | None:
         return None
     return (
         f"{name}: the data last for {step:,} training steps; losses after that are of samples that it has learnt from, "
-        f"lower than those of new ones would be: validation= judges by others"
+        f"lower than those of new ones would be: validation=0.1 holds a tenth back to judge by"
     )
 
 
@@ -250,6 +256,16 @@ def _batch_size(value: int | None, data: Any, meter: Meter) -> int:
     return max(_SMALLEST_BATCH, -(-count // (_STEPS if meter.measures else int(meter.total))))
 
 
+def _hold_back(data: Any, share: Any, classes: Any, seed: int) -> tuple[Any, tuple[Any, Any], Any]:
+    """What is left of the data, the share of it that candidates are judged by, and the classes, should one be in that only."""
+    share = checks.real("validation", share, above=0, below=1)
+    if not is_pair(data):
+        raise InvalidParameter(f"validation={share:g}: must be (X, y), since only of arrays a share can be held back")
+    data = checked_pair("data", *data)
+    left, held = split_rows(data, share, seed)
+    return left, held, np.unique(data[1]) if classes is None else classes
+
+
 def _judge(stream: Stream | None, loss: Any, validation: Any, classes: Any) -> Judge | None:
     if stream is None:
         for name, value in (("loss", loss), ("validation", validation), ("classes", classes)):
@@ -259,7 +275,9 @@ def _judge(stream: Stream | None, loss: Any, validation: Any, classes: Any) -> J
     held_out = None
     if validation is not None:
         if not isinstance(validation, tuple) or len(validation) != 2:
-            raise WrongType("validation: must be a pair (X, y)")
+            raise WrongType(
+                f"validation: must be a pair (X, y) or a share of the rows, not {type(validation).__name__}"
+            )
         held_out = checked_pair("validation", *validation)
     part = stream.size if isinstance(stream, ArrayStream) else len(stream.batch(0)[1])
     labels = stream.classes() if classes is None else np.unique(np.asarray(classes))

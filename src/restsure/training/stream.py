@@ -121,11 +121,27 @@ def open_stream(data: Any, *, batch_size: int, seed: int) -> Stream | None:
     """From what a user has: a pair of arrays, an iterable of batches, or None when the learners own their data."""
     if data is None:
         return None
-    if isinstance(data, tuple) and len(data) == 2 and _rows(data[0]) is not None and _rows(data[1]) is not None:
+    if is_pair(data):
         return ArrayStream(*data, batch_size=batch_size, seed=seed)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, dict)):
         return BatchStream(data)
     raise WrongType(f"data: must be (X, y), an iterable of batches (X, y), or None, not {type(data).__name__}")
+
+
+def is_pair(data: Any) -> bool:
+    """Whether it is features and targets, and not batches of them."""
+    return isinstance(data, tuple) and len(data) == 2 and _rows(data[0]) is not None and _rows(data[1]) is not None
+
+
+def split_rows(data: tuple[Any, NDArray[Any]], share: float, seed: int) -> tuple[Batch, Batch]:
+    """Two parts, the second with that share of the rows, drawn by the seed; each has one at least."""
+    x, y = data
+    if len(y) < 2:
+        raise InvalidParameter(f"validation={share:g}: must leave rows to train on, but there is {len(y)} in all")
+    count = min(max(round(share * len(y)), 1), len(y) - 1)
+    order = np.random.default_rng([seed, 0, 1]).permutation(len(y))  # passes are shuffled by [seed, number]
+    held, left = np.sort(order[:count]), np.sort(order[count:])
+    return (take(x, left), y[left]), (take(x, held), y[held])
 
 
 def checked_pair(name: str, x: Any, y: Any) -> tuple[Any, NDArray[Any]]:
