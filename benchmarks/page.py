@@ -143,12 +143,12 @@ has (Settings A and B).
 """,
     "hopes": """## What the others were hoped to win
 
-Games stopped after .4 and .7 of the budget, in points. `hope`: how much lower than the leader another arm is expected to end, if
-either got all that is left, on average over the others; `came true`: how much lower it does. `price`: what the leader is
-expected to lose without a tenth of what is left, and what it would (`paid`). Prices are right. Hopes are, of three arms, and are too
-high the more arms there are and the later it is: on LCDB two to four times after .4 of the budget, four to twenty times after .7. Of
-networks (TaskSet) they are not. So no rule that weighs one against the other by these predictions serves both, and a share of
-`3/K` of what is left is what stands in for it.
+Games stopped after .4 and .7 of the budget, in points. `hope`: how much lower than the leader another arm is expected to end,
+if either got all that is left, on average over the others; `came true`: how much lower it does. `price`: what the leader is
+expected to lose without a tenth of what is left, and what it would (`paid`). Prices are about right. Hopes are too high, the
+more so the more arms there are and the later it is: on LCDB two to four times after .4 of the budget, and more later. Of
+networks (TaskSet) they are not. So no rule that weighs one against the other by these predictions serves both, and a share
+of `3/K` of what is left is what stands in for it.
 """,
 }
 
