@@ -18,8 +18,8 @@ from tests.integrations.ray_driver import models
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     folder = Path(sys.argv[1])
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    other = cluster.add_node(num_cpus=1)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    other = cluster.add_node(num_cpus=2)  # four candidates, four places: two are there all the time
 
     def kill_one(moment: Any) -> None:
         global other

@@ -45,6 +45,28 @@ def test_gives_back_the_best_model_trained() -> None:
     assert 0 < result.certificate.bound < 1
 
 
+def test_what_a_game_refuses_leaves_no_run_behind(tmp_path) -> None:
+    two, where = {"a": MultinomialNB(), "b": BernoulliNB()}, tmp_path / "run"
+    with pytest.raises(rs.InvalidParameter, match="budget=1: must be at least 2, one training step for each candidate"):
+        rs.select(two, (X, Y), budget=1, run_dir=where)
+    assert not where.exists()
+    assert rs.select(two, (X, Y), budget=10, run_dir=where).spent == 10
+
+
+def test_losses_of_numbers_are_of_any_numbers() -> None:
+    """Differences of small whole numbers without a sign go round, and booleans have none."""
+    ordinal = rs.select({"b": MultinomialNB()}, (X, Y.astype(np.uint8)), budget=20, loss="absolute", random_state=0)
+    assert (
+        ordinal.loss == rs.select({"b": MultinomialNB()}, (X, Y), budget=20, loss="absolute", random_state=0).loss < 9
+    )
+    assert rs.select({"b": MultinomialNB()}, (X, Y > 4), budget=20, loss="squared", random_state=0).loss < 0.5
+
+
+def test_names_of_any_kind_of_text() -> None:
+    [name] = rs.select({np.str_("bayes"): MultinomialNB()}, (X, Y), budget=5).pulls
+    assert type(name) is str
+
+
 def test_says_when_losses_are_of_samples_seen_before(tmp_path) -> None:
     """37 batches are a pass: after as many training steps the next batch is made of samples that were learnt."""
     two = {"bayes": MultinomialNB(), "bernoulli": BernoulliNB(binarize=8)}
@@ -388,6 +410,8 @@ def test_any_policy(policy: rs.Policy) -> None:
         ({"data": None}, r"candidates\['a'\]=MultinomialNB: needs data, but data is None"),
         ({"loss": "accuracy"}, "loss='accuracy': must be one of 'zero_one'"),
         ({"loss": 3}, "loss=3: must be a name, a function"),
+        ({"data": (X, Y.astype(str)), "loss": "squared"}, "loss='squared': must be one of labels for 'a', since"),
+        ({"data": (X, Y.astype(str).astype(object)), "loss": "absolute"}, "loss='absolute': must be one of labels"),
         ({"validation": X}, "validation: must be a pair"),
         ({"validation": (X, Y[:4])}, "validation: X and y must have as many rows"),
         ({"policy": "halving"}, "policy='halving': must be of kind Policy"),

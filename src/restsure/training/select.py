@@ -20,13 +20,13 @@ from restsure.training.adapters import BatchLearner, Judge, Learner, LoopLearner
 from restsure.training.checkpoints import Checkpoints, Keeper
 from restsure.training.executors import Executor, InProcess
 from restsure.training.identity import check_same, told, versions
-from restsure.training.losses import LOSSES, loss_named
+from restsure.training.losses import OF_NUMBERS, loss_named
 from restsure.training.meter import Meter, read_budget
 from restsure.training.progress import show_progress
 from restsure.training.replay import Progress, replay
 from restsure.training.result import Result, result_of
 from restsure.training.session import Callback, Session
-from restsure.training.stream import ArrayStream, Stream, checked_pair, is_pair, open_stream, split_rows
+from restsure.training.stream import ArrayStream, Stream, checked_pair, is_pair, is_text, open_stream, split_rows
 
 _SMALLEST_BATCH = 16  # samples in a pull, unless said otherwise: fewer make losses all noise
 _STEPS = 256  # in which the data are used up once, where the budget says nothing about steps
@@ -108,7 +108,7 @@ def select(
     judge = _judge(stream, loss, validation, classes)
     learners = [as_learner(name, candidates[name], judge) for name in names]
     _check_apart(names, learners)
-    _check_one_loss(names, learners)
+    _check_losses(names, learners)
     if stream is not None and not any(isinstance(learner, BatchLearner) for learner in learners):
         raise InvalidParameter("data: must be None, since no candidate would learn from it: all own their data")
     for number, learner in enumerate(learners):
@@ -118,13 +118,12 @@ def select(
     policy = _with_reference(policy, judge, learners)
     costs = meter.costs(policy, names, learners)
     watchers = [*callbacks, *([show_progress()] if progress else [])]
+    game = meter.start(policy, len(names), costs, seed)  # what it refuses is refused before a journal is begun
     with ExitStack() as stack:
         journal = keeper = None
         if run_dir is None:
             begin = told(names, candidates, None, meter=meter, costs=costs, policy=policy, seed=seed)
-            run = Progress(
-                names, meter, meter.start(policy, len(names), costs, seed), records=[_record(1, "begin", begin)]
-            )
+            run = Progress(names, meter, game, records=[_record(1, "begin", begin)])
             run.records.append(_record(2, "open", _opened(executor)))
         else:
             begin = told(names, candidates, judge, meter=meter, costs=costs, policy=policy, seed=seed)
@@ -197,19 +196,18 @@ def _checked_names(candidates: Any) -> tuple[str, ...]:
     for name in candidates:
         if not isinstance(name, str) or not name.strip():
             raise InvalidParameter(f"candidates: names must be text that is not empty, but one is {name!r}")
-    return tuple(candidates)
+    return tuple(map(str, candidates))
 
 
 def _with_reference(policy: Policy, judge: Judge | None, learners: Sequence[Learner]) -> Policy:
     """Errors of a regression have any size: what someone makes who always says the same is told to the default policy."""
-    losses = {learner.loss.name for learner in learners if isinstance(learner, BatchLearner)}
+    losses = {learner.loss for learner in learners if isinstance(learner, BatchLearner)}
     if judge is None or not isinstance(policy, HorizonLCB) or policy.reference is not None or policy.certified:
         return policy
-    constant: dict[str, Callable[[Any], Any]] = {"squared": np.mean, "absolute": np.median}
-    if len(losses) != 1 or not losses <= constant.keys():
+    if len(losses) != 1 or not losses <= OF_NUMBERS.keys():
         return policy
-    [name], (_, y) = losses, judge.stream.batch(0)
-    reference = LOSSES[name](y, np.full(len(y), constant[name](y)))
+    [loss], (_, y) = losses, judge.stream.batch(0)
+    reference = loss(y, np.full(len(y), OF_NUMBERS[loss](y)))
     return replace(policy, reference=reference) if reference > policy.floor else policy
 
 
@@ -223,12 +221,19 @@ def _check_apart(names: Sequence[str], learners: Sequence[Learner]) -> None:
             raise InvalidParameter(f"candidates: {other!r} and {name!r} must not be the same object, which trains once")
 
 
-def _check_one_loss(names: Sequence[str], learners: Sequence[Learner]) -> None:
-    """Without ``loss``, classifiers have one of their own and regressors another: they cannot be told apart by these."""
+def _check_losses(names: Sequence[str], learners: Sequence[Learner]) -> None:
+    """One for all, that the targets have.
+
+    Without ``loss``, classifiers have one of their own and regressors another: they cannot be told apart by these.
+    """
     losses = dict[str, str]()
     for name, learner in zip(names, learners, strict=True):
         if isinstance(learner, BatchLearner):
             losses.setdefault(learner.loss.name, name)
+            if learner.loss in OF_NUMBERS and is_text(learner.judge.labels):
+                raise InvalidParameter(
+                    f"loss={learner.loss.name!r}: must be one of labels for {name!r}, since the targets are no numbers"
+                )
     if len(losses) > 1:
         (one, first), (other, second), *_ = losses.items()
         raise InvalidParameter(

@@ -179,6 +179,12 @@ def _check_labels(name: str, labels: NDArray[Any]) -> None:
         raise InvalidParameter(f"{name}: y must be labels of one kind, not of {' and '.join(kinds)}") from None
 
 
+def is_text(labels: NDArray[Any]) -> bool:
+    """Whether some are text, and no numbers."""
+    kind = labels.dtype.kind
+    return kind in "US" or (kind == "O" and any(isinstance(label, str) for label in labels.tolist()))
+
+
 def _is_finite(array: NDArray[Any]) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         total = array.sum()  # takes no memory, and half the time; where it overflows, it says nothing
