@@ -32,9 +32,10 @@ def crashed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copytree(folder / "run", folder / "left")
             raise Killed
 
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(checkpoints, "_FIRST_S", 0.0)  # or else it depends on the machine how many there are
-        train("sklearn", folder / "run", share=1.0, callbacks=[kill])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoints, "_FIRST_S", 0.0)  # or else it depends on the machine how many states there are
+        with pytest.raises(Killed):
+            train("sklearn", folder / "run", share=1.0, callbacks=[kill])
     left = folder / "left"
     assert (left / f"{JOURNAL}-wal").stat().st_size > 100_000
     assert (left / "checkpoints").is_dir()
