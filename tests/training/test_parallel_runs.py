@@ -149,3 +149,30 @@ def test_without_a_run_directory_a_crash_is_made_good_from_the_start(tmp_path: P
         result = run(None, 2, {**models(Walk), "slow": Once(1.0, 0.05, 1)}, retries=1)
     assert result.failures == {}
     assert result.spent == 150
+
+
+@pytest.mark.parametrize("budget", ["0.4s", "600 samples"])
+def test_costs_can_be_measured_side_by_side(budget: str) -> None:
+    """While costs are unknown each candidate makes one pull at a time, and others beside it."""
+    result = rs.select(
+        {name: Counting(alpha, beta, seed) for seed, (name, alpha, beta) in enumerate(LINES)},
+        budget=budget,
+        executor=rs.ProcessExecutor(workers=2, start_method="fork"),
+        progress=False,
+        random_state=0,
+    )
+    assert result.name == "slow"
+    assert not result.failures
+    assert all(pulls >= 2 for pulls in result.pulls.values())
+    assert result.spent > 0.9 * result.budget
+
+
+LINES = (("quick", 0.2, 0.3), ("slow", 1.0, 0.05), ("flat", 0.0, 0.5))
+
+
+class Counting(Dawdling):
+    """Ten samples a pull."""
+
+    @property
+    def samples(self) -> int:
+        return 10 * self.pulls

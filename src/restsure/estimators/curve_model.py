@@ -135,7 +135,9 @@ class PowerLawStates(CurveStates):
             n, 1
         )
         mean = np.where(n > 0, m.mean_x[cells] + slope * offset, np.inf)
-        return mean, self.sigma[cells] * np.sqrt(variance)
+        # nothing is known of an arm without a slope, even if no other has shown any noise
+        sd = np.multiply(self.sigma[cells], np.sqrt(variance), out=np.full(spread.shape, np.inf), where=known)
+        return mean, sd
 
     def bound(self, cells: Cells, near: Floats, far: Floats) -> tuple[Floats, Floats]:
         """Along ``m**-rho`` the mean is linear and the spread convex: the ends tell."""

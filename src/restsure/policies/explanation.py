@@ -1,6 +1,7 @@
 """Why this arm now, in words: the index of the arm that is next, its rival, and what would bring the rival's turn."""
 
 import copy
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,11 +15,14 @@ _HALVINGS = 12  # of the interval in which the loss is sought that would turn th
 
 
 def explain_horizon(play: "HorizonLCBPlay") -> str:
-    """The state of a live game of optimism at the reach."""
+    """The state of a live game of optimism at the reach, as if no pull were out."""
     row = np.array([0])
     sure = "certified" if play.policy.certified else "not certified"
     if play.done[0]:
         return _explain_the_end(play, sure)
+    play = copy.deepcopy(play)
+    play.wanted[0], play.log = 0, None
+    play.curves.refresh(row)  # what was told since the last decision, beside pulls that are out
     given = play.pulls[row]
     room = np.where(play.failed[row], 0.0, play.budget.room(given))
     cold = np.flatnonzero((given[0] < play.first) & (room[0] >= 1))
@@ -28,6 +32,8 @@ def explain_horizon(play: "HorizonLCBPlay") -> str:
         )
     index, mean = (part[0] for part in play.index(row, given, room))
     order = [arm for arm in np.argsort(index, kind="stable").tolist() if room[0, arm] >= 1]
+    if not order:
+        return "Nothing is left to pull; the pulls that are out are waited for."
     arm = order[0]
     tied = len(order) > 1 and index[order[1]] < 0 and not play.below[0]  # both could be at the floor
     index, mean = (play.policy.told(part if play.below[0] else np.maximum(part, 0.0)) for part in (index, mean))
@@ -71,11 +77,12 @@ def _explain_the_end(play: "HorizonLCBPlay", sure: str) -> str:
 def _what_would_turn_it(play: "HorizonLCBPlay", arm: int) -> str:
     """The lowest loss which, shown by all pulls of the next block, would make another arm the next one."""
     trial = copy.deepcopy(play)
-    trial.wanted[0], trial.log = 0, None
     trial.decide(np.array([0]))
     times = int(trial.wanted[0, arm])
     played, spread = (float(part[0, arm]) for part in play.estimate(np.array([0])))
     noise = play.curves.variance_of_a_loss(arm) ** 0.5
+    if not math.isfinite(spread + noise):
+        return "How far its losses scatter is not known yet."
 
     def turns(loss: float) -> int | None:
         other = copy.deepcopy(trial)

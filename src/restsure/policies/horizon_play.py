@@ -122,7 +122,8 @@ class HorizonLCBPlay(PeerPlay):
         if self.starting:
             cold = (given < self.first) & fits
             some = cold.any(axis=1)
-            self._start(rows[some], np.where(cold, self.first - given, 0)[some].astype(np.int64), given[some])
+            missing = np.where(cold & (out == 0), self.first - given, 0)[some]  # one that is out has to be told first
+            self._start(rows[some], missing.astype(np.int64), given[some])
             rows, out, given, room, fits = _keep(~some, rows, out, given, room, fits)
             self.starting = bool((self.pulls < self.first).any())
         if rows.size:
@@ -316,10 +317,9 @@ class HorizonLCBPlay(PeerPlay):
 
 
 def _one_pull_of_one(missing: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Only one pull, of the first arm that lacks any."""
-    one = np.zeros_like(missing)
-    one[np.arange(len(missing)), (missing > 0).argmax(axis=1)] = 1
-    return one
+    """Only one pull, of the first arm that lacks any; none, where no arm does."""
+    lacks = missing > 0
+    return np.asarray(lacks & (np.cumsum(lacks, axis=1) == 1)).astype(np.int64)
 
 
 def _flat(arms: NDArray[np.intp], n_arms: int) -> NDArray[np.intp]:
