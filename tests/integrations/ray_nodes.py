@@ -4,6 +4,7 @@ All candidates are trained in turn, so that those on the machine that dies are m
 """
 
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,15 @@ import restsure as rs
 from restsure.integrations.ray import RayExecutor
 from tests.faults.runs import outcome
 from tests.integrations.ray_driver import models
+
+
+def is_gone(pid: str) -> bool:
+    """Whether a process has ended; nobody may have asked how."""
+    try:
+        return "\nState:\tZ" in Path("/proc", pid, "status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
@@ -26,8 +36,13 @@ if __name__ == "__main__":
         if moment.game.spent >= 40 and other is not None:
             cluster.remove_node(other, allow_graceful=False)
             other = None
+            late = time.monotonic() + 60
+            while not any(is_gone(path.stem) for path in folder.glob("*.pid")):  # it takes them a while to notice
+                assert time.monotonic() < late, "nobody died"
+                time.sleep(0.05)
 
-    same: dict[str, Any] = {"budget": 120, "policy": rs.RoundRobin(), "progress": False, "random_state": 0}
+    in_turn = rs.RestSure.as_published(rho=0.5)  # which gives nobody up at such a budget
+    same: dict[str, Any] = {"budget": 120, "policy": in_turn, "progress": False, "random_state": 0}
     executor = RayExecutor(2, address=cluster.address)
     result = rs.select(models(folder), executor=executor, run_dir=folder / "run", callbacks=[kill_one], **same)
     cluster.shutdown()
