@@ -62,6 +62,19 @@ def test_losses_of_numbers_are_of_any_numbers() -> None:
     assert rs.select({"b": MultinomialNB()}, (X, Y > 4), budget=20, loss="squared", random_state=0).loss < 0.5
 
 
+def test_a_loss_may_be_any_callable() -> None:
+    """Also one that has no hash, or the name of one of ours."""
+
+    class Own(list):
+        __name__ = "squared"
+
+        def __call__(self, y_true, y_pred):
+            return float(np.mean(y_true != y_pred))
+
+    data = X, Y.astype(str)
+    assert rs.select({"b": MultinomialNB()}, data, budget=20, loss=Own(), random_state=0).loss < 1
+
+
 def test_names_of_any_kind_of_text() -> None:
     [name] = rs.select({np.str_("bayes"): MultinomialNB()}, (X, Y), budget=5).pulls
     assert type(name) is str

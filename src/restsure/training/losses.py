@@ -12,7 +12,7 @@ from restsure import checks
 from restsure.errors import InvalidLoss, WrongType
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # by identity: a callable of the user's need not have a hash
 class Loss:
     """A name, ``function(y_true, y_pred)``, and whether it wants probabilities of the classes instead of predictions."""
 
