@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from sklearn.random_projection import SparseRandomProjection
 import restsure as rs
 from restsure.training.saving import files
 from restsure.training.saving.model_file import read_model, types_in, write_model
-from restsure.training.saving.tree import Description
+from restsure.training.saving.tree import Description, full_name, name_of
 from tests.training.zoo import learner
 
 
@@ -412,3 +413,20 @@ def test_a_save_that_breaks_off_leaves_one_learner_whole(tmp_path: Path, monkeyp
         found.append(fresh.pulls)
     assert found == [1, 1, 1, 1, 1, 2, 2, 2, 2]
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".json", ".skops"]
+
+
+def test_a_class_that_calls_its_module_by_the_last_part_is_named_in_full(monkeypatch: pytest.MonkeyPatch):
+    # as the compiled losses of scikit-learn before 1.9 do: their module is loaded by both names
+    module = ModuleType("package.compiled")
+    monkeypatch.setitem(sys.modules, "package.compiled", module)
+    monkeypatch.setitem(sys.modules, "compiled", module)
+    assert name_of(type("Loss", (), {"__module__": "compiled"})) == "package.compiled:Loss"
+    assert full_name("package.compiled") == "package.compiled"
+    assert full_name("not.loaded") == "not.loaded"
+
+
+def test_a_module_loaded_by_an_unrelated_name_keeps_its_own(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "stand_in", ModuleType("package.compiled"))
+    assert full_name("stand_in") == "stand_in"
+    monkeypatch.setitem(sys.modules, "piled", ModuleType("package.compiled"))  # an ending, but no part of the name
+    assert full_name("piled") == "piled"

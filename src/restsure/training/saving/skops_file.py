@@ -19,7 +19,7 @@ from restsure.errors import InvalidParameter, MissingExtra
 from restsure.training.saving.arrays import Layout, lay_out
 from restsure.training.saving.files import parsed
 from restsure.training.saving.sklearn_checks import check_parts
-from restsure.training.saving.tree import Description
+from restsure.training.saving.tree import Description, full_name
 from restsure.training.saving.trust import Trust, Untrusted, is_made_in_python
 
 _MEMBER = re.compile(r"(\d+\.npy|[0-9a-f-]{36}\.bin|schema\.json|layouts\.json)", re.ASCII)
@@ -164,7 +164,9 @@ class _Audit:
                 case "ObjectNode":
                     return is_made_in_python(self.trust.find_class(name))
                 case "LossNode":
-                    return name.partition(":")[0] in _LOSSES and isinstance(self.trust.find_class(name), type)
+                    module, _, kind = name.partition(":")
+                    module = full_name(module)
+                    return module in _LOSSES and isinstance(self.trust.find_class(f"{module}:{kind}"), type)
                 case "TypeNode":
                     return name in _NUMBERS or isinstance(self.trust.find_maker(name), type)
                 case "FunctionNode":

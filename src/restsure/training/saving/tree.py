@@ -7,6 +7,7 @@ memory, states of random generators, and which parts are one and the same object
 import copyreg
 import json
 import math
+import sys
 from base64 import b64encode
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterator
@@ -185,7 +186,16 @@ def name_of(value: Any) -> str:
     name = getattr(value, "__qualname__", value.__name__)
     line = f"@{value.__code__.co_firstlineno}" if "<" in name and isinstance(value, FunctionType) else ""
     module = getattr(value, "__module__", None) or getattr(value, "__objclass__", type(None)).__module__
-    return f"{module}:{name}{line}"
+    return f"{full_name(module)}:{name}{line}"
+
+
+def full_name(module: str) -> str:
+    """The name of a module that a class of it may call by its last part only: Cython's did, and are loaded by both names.
+
+    So do the losses of scikit-learn before 1.9: ``_loss:CyHalfBinomialLoss`` is of ``sklearn._loss._loss``.
+    """
+    full: str = getattr(sys.modules.get(module), "__name__", module)
+    return full if full.endswith(f".{module}") else module
 
 
 def is_function(value: Any) -> bool:
