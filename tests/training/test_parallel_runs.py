@@ -14,6 +14,8 @@ from restsure.training import Checkpoints, findings
 from tests.faults.runs import Walk, outcome
 from tests.training.test_run_dir import Stopped, stop_at
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # this process has threads, of pytest-xdist
+
 
 class Dawdling(Walk):
     """Takes a random time for each pull, another one in every run."""
