@@ -65,6 +65,10 @@ CLAIMS = {
         r"^network, 256: loss 0\.00.* of 600 training steps, among 8 candidates\n"
         r"Drawn: 1_run, 2_curves, 3_outlook, 4_ribbon, 5_what_if, 6_scores\n"
     ),
+    "16_boosters.py": (
+        r"^CatBoost 0\.1: loss 0\.5.* of 120 training steps.*CatBoost 0\.1 +3\d\d rounds, loss 1\.2\d+ at first.*"
+        r"LightGBM 0\.5 .* loss 0\.7\d+ at first.*1[89]\.\d% of a test set are wrong"
+    ),
 }
 
 

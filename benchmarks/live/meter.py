@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from restsure.training.adapters import PartialFitLearner, RiverLearner
+from restsure.training.adapters import RiverLearner
+from restsure.training.estimator_learners import PartialFitLearner
 from restsure.training.stream import ArrayStream
 
 _INSIDE = [

@@ -17,7 +17,8 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401  # makes
 from sklearn.model_selection import HalvingGridSearchCV, StratifiedShuffleSplit
 
 from benchmarks.live.tasks import Task
-from restsure.training.adapters import Judge, PartialFitLearner
+from restsure.training.adapters import Judge
+from restsure.training.estimator_learners import PartialFitLearner
 from restsure.training.stream import ArrayStream
 
 FACTOR, HELD_OUT = 3, 0.2

@@ -10,6 +10,8 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import restsure as rs
 
@@ -41,6 +43,38 @@ def test_warm_start_knows_every_class_from_the_first_step(model, kind: str) -> N
         assert not result.failures
         assert result.model.classes_.tolist() == ["often", "rare", "seldom"]
         assert result.model.predict_proba(FEATURES).shape == (70, 3)
+
+
+def test_trees_in_a_pipeline_stay_where_features_do() -> None:
+    """What comes before them learns the first batch, and is then as it was; each pull adds its rounds all the same."""
+    x, y = FEATURES * [1, 1000], LABELS
+    model = make_pipeline(StandardScaler(), GradientBoostingClassifier(n_estimators=2, random_state=0))
+    batches = [(x[part], y[part]) for part in np.array_split(np.arange(len(y)), 5)]
+    grown = rs.select({"model": model}, batches, classes=np.unique(y), budget=5, progress=False).model
+    seen = np.concatenate([batches[0][0], *(x[y == label][:1] for label in np.setdiff1d(y, batches[0][1]))])
+    assert np.array_equal(grown[0].mean_, StandardScaler().fit(seen).mean_)
+    assert len(grown[-1].estimators_) == 10
+    assert (grown.predict(x) == y).mean() >= 0.9
+    assert not hasattr(model[0], "mean_")
+
+
+def test_a_category_that_comes_later_is_its_candidates_failure() -> None:
+    x = np.array([["a"], ["b"]] * 10 + [["c"]] * 10)
+    batches = [(x[k : k + 10], np.arange(10) % 2) for k in (0, 10, 20)]
+    result = rs.select(
+        {
+            "strict": make_pipeline(OneHotEncoder(), GradientBoostingClassifier(n_estimators=2)),
+            "lenient": make_pipeline(
+                OneHotEncoder(handle_unknown="ignore"), GradientBoostingClassifier(n_estimators=2)
+            ),
+        },
+        batches,
+        budget=6,
+        policy=rs.RoundRobin(),
+        progress=False,
+    )
+    assert result.name == "lenient"
+    assert "Found unknown categories" in result.failures["strict"]
 
 
 class InSteps(SGDClassifier):

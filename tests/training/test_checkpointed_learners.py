@@ -16,11 +16,12 @@ import pytest
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 
+from restsure.errors import InvalidParameter
 from restsure.training.adapters import BatchLearner, Judge, as_learner
 from restsure.training.losses import LOSSES
 from restsure.training.saving.tree import Description
 from restsure.training.stream import ArrayStream, BatchStream, Stream
-from tests.training.zoo import DATA, learner, partial_fit, river_models, warm_start
+from tests.training.zoo import DATA, boosters, learner, partial_fit, river_models, warm_start
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning", "ignore::FutureWarning", "ignore:Feature:UserWarning"
@@ -65,6 +66,25 @@ def test_warm_start(tmp_path: Path, model: Any, data: str) -> None:
     goes_on(tmp_path, model, data)
 
 
+def state_but_for_guid(one: BatchLearner) -> str:
+    """Every model that CatBoost trains is given a name by chance: its models are told apart by what they predict."""
+    if any(name.startswith("catboost") for name in Description(one.model, brief=True).classes):
+        return str(
+            one.model.predict_proba(one.judge.batch(0)[0]).tolist() if one.classifies() else one.predict(one.x[0])
+        )
+    return state(one)
+
+
+@pytest.mark.parametrize(("model", "data"), [pytest.param(*rest, id=name) for name, *rest in boosters()])
+def test_boosters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Any, data: str) -> None:
+    with pytest.raises(
+        InvalidParameter, match="cannot be saved without pickle, since (catboost|lightgbm|xgboost) believes"
+    ):
+        learner(model, data).save(tmp_path)
+    monkeypatch.setattr(BatchLearner, "pickled", True)
+    goes_on(tmp_path, model, data, state=state_but_for_guid)
+
+
 def state_but_for_chance(one: BatchLearner) -> str:
     """Distributions that river makes have a generator each, without a seed, that is never drawn from.
 
@@ -81,7 +101,7 @@ def test_river(tmp_path: Path, model: Any, data: str) -> None:
     goes_on(tmp_path, model, data, state=state_but_for_chance)
 
 
-ALL = {name: rest for name, *rest in (*partial_fit(), *warm_start(), *river_models())}
+ALL = {name: rest for name, *rest in (*partial_fit(), *warm_start(), *boosters(), *river_models())}
 
 
 def named(*names: str) -> list[Any]:

@@ -7,9 +7,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import catboost
+import lightgbm
 import numpy as np
 import pandas as pd
 import scipy.sparse
+import xgboost
 from river import (
     api,
     bandit,
@@ -269,9 +272,56 @@ def warm_start() -> Iterator[Candidate]:
         yield f"HistGradientBoostingRegressor {loss}", HistGradientBoostingRegressor(loss=loss, max_iter=1), "numbers"
     trees = BaggingRegressor(DecisionTreeRegressor(max_depth=3), n_estimators=2, max_features=5, random_state=0)
     yield "BaggingRegressor", trees, "numbers"
+    forest = RandomForestClassifier(**few, random_state=0)
+    yield "pipeline", make_pipeline(StandardScaler(), IncrementalPCA(8), forest), "digits"
+    yield "pipeline of a frame", Pipeline([("a", None), ("b", MinMaxScaler()), ("c", forest)]), "frame"
+    yield "pipeline of text", make_pipeline(TfidfVectorizer(), linear.LogisticRegression(max_iter=3)), "text"
     yield "Lasso", linear.Lasso(alpha=0.01, max_iter=2), "numbers"
     yield "ElasticNet", linear.ElasticNet(alpha=0.01, max_iter=2, selection="random", random_state=0), "numbers"
     yield "HuberRegressor", linear.HuberRegressor(max_iter=5), "numbers"
+
+
+def boosters() -> Iterator[Candidate]:
+    """Of LightGBM, XGBoost and CatBoost, some that draw samples and features; XGBoost's classes are numbers from zero."""
+    light: dict[str, Any] = {"n_estimators": 2, "verbose": -1, "subsample": 0.5, "subsample_freq": 1, "n_jobs": 1}
+    extreme: dict[str, Any] = {"n_estimators": 2, "max_depth": 3, "subsample": 0.5, "n_jobs": 1}
+    cat: dict[str, Any] = {
+        "iterations": 2,
+        "depth": 3,
+        "verbose": False,
+        "allow_writing_files": False,
+        "thread_count": 1,
+    }
+    for seed in (7, None):
+        name = type(seed).__name__
+        yield (
+            f"LGBMClassifier {name}",
+            lightgbm.LGBMClassifier(colsample_bytree=0.2, random_state=seed, **light),
+            "digits",
+        )
+        yield (
+            f"XGBClassifier {name}",
+            xgboost.XGBClassifier(colsample_bytree=0.2, random_state=seed, **extreme),
+            "digits",
+        )
+    yield "CatBoostClassifier int", catboost.CatBoostClassifier(rsm=0.2, random_seed=7, **cat), "digits"
+    yield "CatBoostClassifier NoneType", catboost.CatBoostClassifier(rsm=0.2, **cat), "two classes"
+    for data in ("two classes", "sparse", "frame"):
+        yield f"LGBMClassifier {data}", lightgbm.LGBMClassifier(**light), data
+        yield f"XGBClassifier {data}", xgboost.XGBClassifier(**extreme), data
+    yield "LGBMClassifier named classes", lightgbm.LGBMClassifier(**light), "named classes"
+    yield "CatBoostClassifier named classes", catboost.CatBoostClassifier(**cat), "named classes"
+    yield "CatBoostClassifier frame", catboost.CatBoostClassifier(**cat), "frame"
+    yield "LGBMClassifier dart", lightgbm.LGBMClassifier(boosting_type="dart", **light), "two classes"
+    scaled = make_pipeline(StandardScaler(), lightgbm.LGBMClassifier(colsample_bytree=0.2, **light))
+    yield "LGBMClassifier pipeline", scaled, "digits"
+    yield "XGBClassifier pipeline", make_pipeline("passthrough", xgboost.XGBClassifier(**extreme)), "digits"
+    yield "CatBoostClassifier pipeline", make_pipeline(TfidfVectorizer(), catboost.CatBoostClassifier(**cat)), "text"
+    yield "XGBRFClassifier", xgboost.XGBRFClassifier(**extreme), "two classes"
+    yield "LGBMRegressor", lightgbm.LGBMRegressor(**light), "numbers"
+    yield "XGBRegressor", xgboost.XGBRegressor(**extreme), "numbers"
+    yield "XGBRegressor linear", xgboost.XGBRegressor(booster="gblinear", n_estimators=2), "numbers"
+    yield "CatBoostRegressor", catboost.CatBoostRegressor(**cat), "numbers"
 
 
 def river_models() -> Iterator[Candidate]:

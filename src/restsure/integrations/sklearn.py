@@ -185,8 +185,8 @@ class _Selective(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sc
 class SelectiveClassifier(ClassifierMixin, _Selective):  # type: ignore[misc]
     """The best of some classifiers, trained: a scikit-learn estimator around :func:`restsure.select`.
 
-    ``estimators``: pairs (name, classifier), each with ``partial_fit`` (or a pipeline that ends in one) or ``warm_start``;
-    "drop" in place of a classifier leaves it out. ``budget``: training steps of all together, 32 for each if None.
+    ``estimators``: pairs (name, classifier), each with ``partial_fit`` or ``warm_start``, a booster, or a pipeline that ends in
+    one; "drop" in place of a classifier leaves it out. ``budget``: training steps of all together, 32 for each if None.
     ``batch_size``, ``loss``, ``policy`` and ``progress`` are those of ``select``; ``loss`` sees the labels as they are in y.
     ``validation_fraction``: that share of the rows is held back, and candidates are judged on it; otherwise they are judged on
     the batches that they learn next, which are new to them in the first pass over the data only.

@@ -56,9 +56,10 @@ def select(
     ``budget``: training steps (pulls) in total over all candidates; or text: a duration such as "10min" of training, in which
     a slow candidate must be worth its time, or a number such as "60000 samples".
 
-    ``candidates``: by name, scikit-learn estimators with ``partial_fit`` (or pipelines that end in one) or ``warm_start``,
-    river models, functions that make a step and return its loss, generators of losses, or any :class:`Learner`. Estimators
-    and river models are cloned, as scikit-learn does; what trains itself is trained in place.
+    ``candidates``: by name, scikit-learn estimators with ``partial_fit`` or ``warm_start``, boosters of LightGBM, XGBoost and
+    CatBoost, pipelines that end in one of these, river models, functions that make a step and return its loss, generators of
+    losses, or any :class:`Learner`. Estimators and river models are cloned, as scikit-learn does; what trains itself is
+    trained in place.
 
     ``data``: a pair (X, y) of arrays, data frames or sparse matrices; an iterable of batches (X, y); or None when the
     candidates own their data. Pull s of any candidate is trained on the same s-th batch of ``batch_size`` samples (as many as

@@ -16,7 +16,7 @@ from restsure.training.saving.build import build
 from restsure.training.saving.files import parsed, read_whole, write_whole
 from restsure.training.saving.skops_file import dump_skops, load_skops, types_in_skops
 from restsure.training.saving.tree import Description, name_of, names
-from restsure.training.saving.trust import Trust, Untrusted, settings
+from restsure.training.saving.trust import UNCHECKED, Trust, Untrusted, settings
 
 LARGEST = 2**31  # bytes of a file
 _FORMAT = 1
@@ -79,6 +79,10 @@ def model_bytes(model: Any, *, like: Any = None, pickled: bool = False) -> bytes
         raise InvalidParameter(f"{kind}: cannot be saved, since {bound[0]} depends on addresses in memory")
     if sparse := sorted(name for name in described.classes if name.startswith("scipy.sparse")):
         raise InvalidParameter(f"{kind}: cannot be saved, since it has learnt a sparse matrix, {sparse[0]}")
+    if libraries := sorted(UNCHECKED & {name.partition(".")[0] for name in described.classes}):
+        raise InvalidParameter(
+            f"{kind}: cannot be saved without pickle, since {libraries[0]} believes what it reads; Checkpoints(pickle=True)"
+        )
     data = dump_skops(model, described.layouts) if _is_sklearn(model) else _dump_tree(described)
     if len(data) > LARGEST:
         raise InvalidParameter(f"{kind}: cannot be saved, since it takes {len(data)} bytes, more than {LARGEST}")
