@@ -45,6 +45,10 @@ $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	touch $@
 
-$(VENV)/.test: pyproject.toml | $(VENV)/bin/python /usr/bin/chromium
+/usr/bin/cc:  # compiles the numbers of a live game
+	apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev python3-dev
+
+$(VENV)/.test: pyproject.toml hatch_build.py src/restsure/estimators/live_filters.py | $(VENV)/bin/python /usr/bin/chromium /usr/bin/cc
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --no-deps 'xgboost>=3.0' 'catboost>=1.2.8'  # but for GPUs' libraries, and plots
 	touch $@ $(VENV)/.demo $(VENV)/.docs

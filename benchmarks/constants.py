@@ -71,7 +71,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 RECORDED = ("LCDB mean", "LCDB split", "TaskSet, LCBench")
 MODULES = {  # where a constant is looked up
     "FEW": "restsure.policies.horizon_play",
-    "LEVEL_SD": "restsure.estimators.filters",
+    "LEVEL_SD": "restsure.estimators.live_filters",
     "SLOPE": "restsure.estimators.filters",
     "ALOFT": "restsure.estimators.log_trend",
     "POOLED": "restsure.estimators.roughness",

@@ -11,18 +11,22 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import restsure as rs
+from restsure.estimators import compiled, live_filters, live_trend
 from restsure.policies.lines import line_11_eliminate
 from restsure.report.rows import write_rows
 from restsure.simulation.suites.rising import SETTING_A, rising_arms
 from tests.paper import reference
 
 Line = tuple[str, str, float, float]  # benchmark, quantity, value, ratio
+FILTERS = {compiled.LiveFilters: ""} if compiled.COMPILED else {}
+FILTERS[live_filters.LiveFilters] = ", interpreted"  # as without a C compiler
 
 
 def seconds(action: Callable[[], object], at_least_s: float = 0.3) -> float:
@@ -85,6 +89,31 @@ def live_horizon(n_arms: int, horizon: int, decisions: int | None = None) -> tup
     return float(np.median(times[1:])), sum(times) / pulls
 
 
+class Prepared:
+    """A candidate that takes no time to train: its losses are known."""
+
+    def __init__(self, losses: list[float]):
+        self.losses, self.pulls = losses, 0
+
+    def train(self, times: int) -> list[float]:
+        self.pulls += times
+        return self.losses[self.pulls - times : self.pulls]
+
+
+def selection(count: int, steps: int) -> float:
+    """The median time of a step of ``select`` over ten problems, where training takes none."""
+    times = list[float]()
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        alpha, beta = crossing(rng, (count, 1))
+        losses = alpha * np.arange(1.0, steps + 1) ** -0.5 + beta + rng.normal(0, 0.1, (count, steps))
+        candidates = {f"candidate {k}": Prepared(each) for k, each in enumerate(losses.tolist())}
+        start = time.perf_counter()
+        rs.select(candidates, budget=steps, progress=False)
+        times.append((time.perf_counter() - start) / steps)
+    return float(np.median(times))
+
+
 def optuna_step(pruner: object, trials: int = 12, steps: int = 60) -> float:
     """The median time of ``report`` and ``should_prune``, in memory."""
     import optuna
@@ -108,18 +137,23 @@ def decisions() -> list[Line]:
 
     median = optuna_step(optuna.pruners.MedianPruner())
     halving = optuna_step(optuna.pruners.SuccessiveHalvingPruner())
-    few, few_a_pull = min(live_horizon(12, 10_000) for _ in range(3))
-    many, _ = live_horizon(10_000, 100_000, decisions=1_500)
-    return [
-        (label, what, 1e6 * took, took / median)
-        for label, what, took in (
-            ("Optuna, MedianPruner", "report + should_prune: microseconds", median),
-            ("Optuna, SuccessiveHalvingPruner", "report + should_prune: microseconds", halving),
-            ("HorizonLCB, live, K = 12, T = 1e4", "ask + tell: microseconds a decision", few),
-            ("HorizonLCB, live, K = 12, T = 1e4", "the same, a pull", few_a_pull),
-            ("HorizonLCB, live, K = 10,000, T = 1e5", "ask + tell: microseconds a decision after the start", many),
-        )
+    found = [
+        ("Optuna, MedianPruner", "report + should_prune: microseconds", median),
+        ("Optuna, SuccessiveHalvingPruner", "report + should_prune: microseconds", halving),
     ]
+    for filters, how in FILTERS.items():
+        with patch.object(live_trend, "LiveFilters", filters):
+            few, few_a_pull = min(live_horizon(12, 10_000) for _ in range(3))
+            found += [
+                (f"HorizonLCB, live, K = 12, T = 1e4{how}", "ask + tell: microseconds a decision", few),
+                (f"HorizonLCB, live, K = 12, T = 1e4{how}", "the same, a pull", few_a_pull),
+            ]
+            for steps in (256, 512):
+                what = f"{steps} steps: microseconds a step that are not training"
+                found.append((f"select, 12 candidates{how}", what, selection(12, steps)))
+    many, _ = live_horizon(10_000, 100_000, decisions=1_500)
+    found.append(("HorizonLCB, live, K = 10,000, T = 1e5", "ask + tell: microseconds a decision after the start", many))
+    return [(label, what, 1e6 * took, took / median) for label, what, took in found]
 
 
 def elimination(n_arms: int, *, on_the_envelope: bool) -> float:

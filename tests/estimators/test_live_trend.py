@@ -1,14 +1,21 @@
 """The arms of a live game, in plain numbers, come to the same as those of many games in arrays."""
 
+import copy
+import math
+import pickle
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 
-from restsure.estimators.arm_losses import ArmLosses, noises_of, scale_of
+import restsure as rs
+from restsure.estimators import live_filters, live_trend
+from restsure.estimators.filters import STALE
 from restsure.estimators.live_trend import LiveTrend
 from restsure.estimators.log_trend import LogTrendStates
-from restsure.estimators.misfit import windows
+from restsure.estimators.misfit import FOLLOWS, bends, windows
 from restsure.estimators.roughness import Roughness
-from restsure.estimators.thinned import Groups, ThinnedLosses
+from restsure.estimators.thinned import ThinnedLosses
 
 RUN = np.array([0])
 
@@ -22,34 +29,85 @@ def series(rng: np.random.Generator, n_arms: int, pulls: int) -> np.ndarray:
     return losses
 
 
+def plain_filters(lengths: np.ndarray) -> live_filters.LiveFilters:
+    """As they are written, whatever was compiled."""
+    with patch.object(live_trend, "LiveFilters", live_filters.LiveFilters):
+        return LiveTrend(lengths).live
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_scale_noise_and_windows(seed: int) -> None:
     """Blocks of all lengths, with stock taken at the same times; some arms have no loss yet."""
     rng = np.random.default_rng(seed)
-    losses, height = series(rng, 5, 300), np.inf
-    groups = Groups()
-    plain = [ArmLosses(groups) for _ in range(5)]
+    losses, plain = series(rng, 5, 300), plain_filters(np.full(5, 1_000.0))
     rough, thinned = Roughness(1, 5), ThinnedLosses(5)
-    assert scale_of(plain) == (1e-9, np.inf)
     looks = 0
-    while max(arm.pulls for arm in plain) < 280:
+    while max(arm.pulls for arm in plain.arms) < 280:
         arm, block = int(rng.integers(5)), int(rng.choice([1, 2, 8, 17]))
-        part = losses[arm, plain[arm].pulls : plain[arm].pulls + block]
+        part = losses[arm, plain.arms[arm].pulls :][:block]
         rough.update(np.array([arm]), part[None])
         thinned.update(np.array([arm]), part[None])
-        plain[arm].add(part.tolist(), height)
+        plain.add(arm, part.tolist())
         if rng.random() < 0.5:
             looks += 1
+            fresh = [k for k, each in enumerate(plain.arms) if each.seen < each.pulls]
+            assert plain.fresh() == fresh
             [scale] = rough.scale(RUN)
-            assert scale_of(plain) == pytest.approx((scale, rough.height[0]), rel=1e-12)
-            height = float(rough.height[0])
-            np.testing.assert_allclose(noises_of(plain, scale), rough.noise(RUN, np.array([scale]))[0], rtol=1e-9)
-            np.testing.assert_allclose([each.mean for each in plain], rough.mean(slice(None)), rtol=1e-12)
-            assert [each.highest for each in plain] == rough.highest.tolist()
-            assert [each.complete for each in plain] == thinned.groups.complete(thinned.pulls).tolist()
+            plain.refresh(True)
+            assert plain.height == pytest.approx(rough.height[0], rel=1e-12)
+            noise = rough.noise(RUN, np.array([scale]))[0]
+            for each, true in zip(plain.arms, noise, strict=True):
+                if each.pulls:  # within a quarter: filters that were started with other numbers begin again
+                    assert max(each.scale / scale, scale / each.scale, each.noise / true, true / each.noise) <= STALE
+            np.testing.assert_allclose([each.mean() for each in plain.arms], rough.mean(slice(None)), rtol=1e-12)
+            assert [each.highest for each in plain.arms] == rough.highest.tolist()
             counts, totals = windows(thinned, np.array([arm]))
-            np.testing.assert_allclose(plain[arm].windows(), (counts[:, 0], totals[:, 0]), rtol=1e-9)
+            found = live_trend.windows(plain.arms[arm], plain.edges)
+            np.testing.assert_allclose(found, (counts[:, 0], totals[:, 0]), rtol=1e-9)
     assert looks > 20
+
+
+def test_without_losses() -> None:
+    plain = plain_filters(np.full(3, 100.0))
+    assert plain.refresh(True) == []
+    assert math.isinf(plain.height)
+    assert all(math.isinf(arm.mean()) for arm in plain.arms)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_not_suspected_does_not_bend(seed: int) -> None:
+    """Arrays are asked only where plain numbers say that a curve may rise or speed up."""
+    rng = np.random.default_rng(seed)
+    plain, thinned = plain_filters(np.full(4, 1_000.0)), ThinnedLosses(4)
+    for arm in range(4):
+        size, bend = int(rng.integers(12, 200)), rng.choice([-1.0, 0.0, 0.0, 1.0])
+        s = np.arange(size) / size
+        losses = 0.5 + bend * 0.4 * np.maximum(s - 0.7, 0) + 10 ** rng.uniform(-4, -1) * rng.normal(size=size)
+        plain.add(arm, losses.tolist())
+        thinned.update(np.array([arm]), losses[None])
+        plain.refresh(True)
+        noise = plain.arms[arm].noise
+        found = bends(*windows(thinned, np.array([arm])), np.array([noise]))
+        assert live_trend.may_bend(*live_trend.windows(plain.arms[arm], plain.edges), noise) or found.kind[0] == FOLLOWS
+
+
+def test_all_that_changes_is_kept() -> None:
+    """A copy, and what comes back from pickle, goes on as the game itself."""
+    arm = plain_filters(np.full(1, 50.0)).arms[0]
+    assert set(vars(arm)) == {*live_filters.OF_ARM, "track"}
+    losses = series(np.random.default_rng(5), 4, 240)
+    game = rs.HorizonLCB().start(n_arms=4, horizon=240)
+    while game.spent < 120:
+        pull = game.ask()
+        game.tell(pull.arm, losses[pull.arm, game.pulls[pull.arm] :][: pull.times])
+    others = [copy.deepcopy(game), pickle.loads(pickle.dumps(game))]
+    while (pull := game.ask()) is not None:
+        part = losses[pull.arm, game.pulls[pull.arm] :][: pull.times]
+        for other in others:
+            assert other.ask() == pull
+            other.tell(pull.arm, part)
+        game.tell(pull.arm, part)
+    assert [other.recommend() for other in others] == [game.recommend()] * 2
 
 
 @pytest.mark.parametrize("lengths", [[1_000.0] * 4, [1_000.0, 300.0, 1_000.0, 450.5]])

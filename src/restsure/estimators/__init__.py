@@ -5,6 +5,7 @@ from restsure.estimators.curve_bank import CurveBank
 from restsure.estimators.curve_model import CurveModel, CurveStates, PowerLaw, PowerLawStates
 from restsure.estimators.fit import CurveFit, fit_curve
 from restsure.estimators.least_squares import LeastSquares
+from restsure.estimators.live_trend import LiveTrend
 from restsure.estimators.log_trend import LogTrend
 from restsure.estimators.misfit import MISFIT
 from restsure.estimators.two_window import TwoWindow
@@ -20,6 +21,7 @@ __all__ = [
     "Design",
     "Estimator",
     "LeastSquares",
+    "LiveTrend",
     "LogTrend",
     "PowerLaw",
     "PowerLawStates",

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,17 +109,3 @@ class FilteredCurves(CurveStates):
         time = np.log(np.maximum(pulls, self.at[cells]) + s0) - since
         h = 1 - np.exp(minus_rho * time)
         return np.maximum(start - fall * h, bottom), spread + drift * time - h * (less - more * h), weight
-
-
-def begin(scale: Any, steep: Any, slope: Any, slope_variance: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """The prior of a filter, of numbers or arrays: level, its variance, trend, covariance and variance of the trend."""
-    return scale, LEVEL_SD**2 * (scale * scale), slope * scale, 0.0, slope_variance * (steep * steep)
-
-
-def wander(size: Any, p12: Any, p22: Any, drift: Any, curb: Any) -> tuple[Any, Any, Any]:
-    """DRIFT, LESS and MORE, of numbers or arrays.
-
-    With ``h = 1 - exp(-rho du)`` the mean is ``START - FALL h`` and the variance ``SPREAD + DRIFT du - h (LESS - MORE h)``.
-    """
-    curb = curb * size
-    return drift * size, p12 + p12 + curb, p22 - 0.5 * curb

@@ -1,10 +1,12 @@
 """A level and its trend, filtered: many filters of many curves at once, loss by loss."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from restsure.estimators import live_filters
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -19,31 +21,12 @@ The trend ``v`` is kept as ``v / rho``, the level that it will have cost in the 
 
 
 Step: TypeAlias = tuple[Any, ...]
-"""What a step ``du`` of log-time does to filters: the share ``f = exp(-rho du)`` of the trend that stays, ``1 - f``, ``f * f``,
-and the process noise of the level and of the trend, as shares of the squared size; of each, a number or a row a filter."""
+"""As in live_filters.py; of each part a row a filter."""
 
-
-def advance(
-    level: Any, p11: Any, trend: Any, p12: Any, p22: Any, size: Any, step: Step, loss: Any, noise: Any
-) -> tuple[Any, ...]:
-    """One step of log-time and the loss of some variance that it leads to, of one filter in numbers, or of many in arrays.
-
-    ``size``: what process noise is a share of, squared. Returns the filter after it, the error of the prediction, and the
-    variance of that. A step of no length to a loss of infinite variance changes nothing.
-    """
-    f, h, square, moves_level, moves_trend = step
-    # The level drops by the trend, the trend dies out, and both become less certain.
-    level = level - h * trend
-    less = p12 - h * p22
-    p11 = p11 + (moves_level * size - h * (p12 + less))
-    p12 = less * f
-    p22 = p22 * square + moves_trend * size
-    # The scalar Kalman step.
-    error, variance = loss - level, p11 + noise
-    gain, trend_gain = p11 / variance, p12 / variance
-    left = 1 - gain
-    trend = trend * f + trend_gain * error
-    return level + gain * error, p11 * left, trend, p12 * left, p22 - trend_gain * p12, error, variance
+Formula: TypeAlias = Callable[..., tuple[Any, ...]]
+begin: Formula = live_filters.begin  # interpreted, they take arrays as well
+advance: Formula = live_filters.advance
+wander: Formula = live_filters.wander
 
 
 def follow(state: Floats, steps: Any, losses: Sequence[Any], noises: Sequence[Any]) -> tuple[Floats, Floats]:

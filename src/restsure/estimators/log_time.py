@@ -27,7 +27,6 @@ class LogTime:
         self.s0 = s0[:, :1] if (s0 == s0[:, :1]).all() else None  # of all arms alike
         self.known = np.empty((1, 5, len(s0)))  # steps to each group, and at the end what changes nothing
         self.ends = np.empty((len(s0), 0))  # where they lead
-        self.plainly = list[list[Step]](), list[list[float]]()  # the same in plain numbers, where they are wanted
 
     def step(self, before: Floats, after: Floats) -> Step:
         """What a step from one place along log-time to another one does."""
@@ -49,20 +48,6 @@ class LogTime:
         self._look_further(self.s0)
         known = self.known.take(group if waits is None else np.where(waits, -1, group), axis=0)
         return np.ascontiguousarray(known.transpose(0, 2, 3, 1)), self.ends.take(group[-1], axis=1)
-
-    def plain(self) -> tuple[list[list[Step]], list[list[float]]]:
-        """Steps to each group, one a filter, and where they lead, in plain numbers: of arms of one length."""
-        assert self.s0 is not None
-        if self._look_further(self.s0):
-            self.plainly = self.known[:-1].transpose(0, 2, 1).tolist(), self.ends.T.tolist()
-        return self.plainly
-
-    def plain_step(self, pull: float, before: list[float]) -> tuple[list[float], list[Step]]:
-        """Where a pull, which may be a half, is along log-time, and the steps to it from ``before``."""
-        assert self.s0 is not None
-        when = np.log(self.s0 + pull)
-        parts = self.step(np.array(before)[:, None], when)
-        return when[:, 0].tolist(), np.hstack(parts).tolist()
 
     def _look_further(self, s0: Floats) -> bool:
         """Look up steps to all groups that there are by now; whether there are new ones."""

@@ -25,8 +25,6 @@ from restsure.estimators.filters import (
     WEIGHT,
     Filter,
     FilteredCurves,
-    begin,
-    wander,
 )
 from restsure.estimators.kalman import (
     AT,
@@ -40,8 +38,10 @@ from restsure.estimators.kalman import (
     S0,
     STATE,
     TREND,
+    begin,
     follow,
     squared_size,
+    wander,
 )
 from restsure.estimators.live_trend import MOST_ARMS, LiveTrend
 from restsure.estimators.log_time import LogTime, batches, for_each

@@ -16,6 +16,7 @@ from restsure.policies.budget import Budget, MeasuredBudget
 from restsure.policies.certified import CertifiedStates
 from restsure.policies.game import Game
 from restsure.policies.horizon_play import HorizonLCBPlay
+from restsure.policies.live_horizon import LiveHorizonPlay
 from restsure.policies.peer import Floats
 from restsure.policies.policy import Policy
 
@@ -136,10 +137,11 @@ class HorizonLCB(Policy):
             raise InvalidParameter(
                 "costs='measured': must be known beforehand when certified, the radius depends on them"
             )
-        return Game(self, HorizonLCBPlay(self, budget, 1, log=True))
+        return Game(self, LiveHorizonPlay(self, budget, log=True))
 
     def play(self, n_arms: int, horizon: int, runs: int, *, log: bool = False) -> HorizonLCBPlay:
-        return HorizonLCBPlay(self, Budget.of_pulls(n_arms, horizon), runs, log=log)
+        budget = Budget.of_pulls(n_arms, horizon)
+        return LiveHorizonPlay(self, budget, log=log) if runs == 1 else HorizonLCBPlay(self, budget, runs, log=log)
 
     def open_curves(self, budget: Budget, runs: int) -> CurveStates:
         """The predictions of all arms; certified ones have a radius in the place of the standard deviation."""

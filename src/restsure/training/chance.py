@@ -1,7 +1,7 @@
 """numpy's global random numbers, from which estimators draw that have no seed, as each learner sees them."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,12 @@ class Chance:
         if self.state is not None:
             self.state = np.random.RandomState(seed).get_state()
 
-    @contextmanager
-    def own(self) -> Iterator[None]:
+    def own(self) -> AbstractContextManager[None]:
         """Within, numpy's global generator is at this learner's place; afterwards it is where it was before."""
-        if self.state is None:
-            yield
-            return
+        return _NOTHING if self.state is None else self._in_place()
+
+    @contextmanager
+    def _in_place(self) -> Iterator[None]:
         outside = np.random.get_state()  # noqa: NPY002
         np.random.set_state(self.state)  # noqa: NPY002
         try:
@@ -94,3 +94,4 @@ def make_global(place: Place) -> None:
 
 
 _GLOBAL = np.random.mtrand._rand
+_NOTHING = nullcontext()

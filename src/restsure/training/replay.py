@@ -20,7 +20,8 @@ class Progress:
     ``out``: pulls that were asked for and not told, in the order of asking; ``states``: for each arm the newest saved state
     and the pulls it had then; ``retries``: how often each arm was brought back after a failure, and ``restarts``,
     after its place was lost; ``seconds``: of training; ``records``: all that happened, as a journal has it or would.
-    ``astray``: where the policy would have gone another way than the records that were followed.
+    ``spent``: of the budget, by what was told. ``astray``: where the policy would have gone another way than the records that
+    were followed.
     """
 
     names: tuple[str, ...]
@@ -37,6 +38,7 @@ class Progress:
     stopped: bool = False
     cut: set[int] = field(default_factory=set)
     records: list[Record] = field(default_factory=list)
+    spent: float = 0.0
     astray: str | None = None
 
     def ask(self, most: int | Sequence[int] | None) -> Pull | None:
@@ -63,10 +65,10 @@ class Progress:
 
     def tell(self, arm: int, losses: Any, cost: float | None, seconds: float) -> tuple[float, ...]:
         """Losses of the pull of ``arm`` that is out; raises InvalidLoss, and leaves it out, if they are none."""
-        spent = self.game.spent
         self.game.tell(arm, losses, cost=cost)
         self.seconds[arm] = self.seconds.get(arm, 0.0) + seconds
-        block = Block(spent, self.names[arm], self.game.pulls[arm], tuple(map(float, losses)), self.game.spent - spent)
+        spent, self.spent = self.spent, self.game.spent
+        block = Block(spent, self.names[arm], self.game.pulls[arm], tuple(map(float, losses)), self.spent - spent)
         before = self.history[-1] if self.history else None
         if before is not None and arm in self.cut and before.name == block.name:  # pieces of one decision are one block
             self.history[-1] = Block(
@@ -81,6 +83,7 @@ class Progress:
         """That arm is out."""
         self.out.pop(arm, None)
         self.game.fail(arm, reason, cost=cost)
+        self.spent = self.game.spent
 
     def losses(self, arm: int) -> list[float]:
         """All losses of an arm so far."""

@@ -2,8 +2,6 @@
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -51,13 +49,30 @@ class Signals:
         """The run is being left: what has come so far is done with."""
         self._waiting.clear()
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> "Held":
         """What is done here is done to its end."""
-        self._held += 1
-        try:
-            yield
-        finally:
-            self._held -= 1
+        return Held(self)
+
+    def hold(self, by: int) -> None:
+        """Hold them once more, or once less."""
+        self._held += by
+
+    def let_through(self) -> None:
+        """Raise what has come meanwhile, if they are not held any more."""
         if self._waiting and not self._held:
             self._raise()
+
+
+class Held:
+    """Signals, held; a class, since a run passes here at every step and a generator takes twice as long."""
+
+    def __init__(self, signals: Signals):
+        self.signals = signals
+
+    def __enter__(self) -> None:
+        self.signals.hold(1)
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        self.signals.hold(-1)
+        if kind is None:
+            self.signals.let_through()
