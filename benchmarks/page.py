@@ -65,6 +65,13 @@ commit `92d6001`. Times are those of the first ten seeds, which had the machine 
 The small tasks with 256 steps once more, where the best of seventeen others was even or ahead, with twenty seeds that nobody
 had looked at. It is another one then. Over all forty, `restsure` and the best of the others: {pooled}.
 """,
+    "overhead": """### What select takes beside training
+
+Processor time of `select` that is neither training nor predicting nor drawing batches, on one core, medians over the seeds. It
+is several times what the same takes where training takes no time ([Speed](#speed)): a learner leaves nothing in the caches. A
+step of scikit-learn's on 32 samples takes a millisecond, and the smaller tasks show what is too small a step. `RoundRobin` is
+what `select` takes without decisions; `interpreted` is as without a C compiler.
+""",
     "live_torch": """## Networks on a GPU
 
 Eight networks on Fashion-MNIST (28 x 28) on one GPU (NVIDIA H200), 192 pulls of 25 steps in all, judged on images held back:

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.live.peers import METHODS, OURS
 from benchmarks.live.runs import ORACLE, Outcome, one_seed
-from benchmarks.live.tasks import TASKS
+from benchmarks.live.tasks import OTHERS, TASKS
 from restsure.errors import RestSureError
 from restsure.report.rows import write_rows
 
@@ -53,7 +53,12 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python benchmarks/live", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--tasks", type=lambda text: text.split(","), default=list(TASKS), help=",".join(TASKS))
+    parser.add_argument(
+        "--tasks",
+        type=lambda text: text.split(","),
+        default=list(TASKS),
+        help=f"{','.join(TASKS)}; or others: {','.join(OTHERS)}",
+    )
     parser.add_argument(
         "--budgets", type=lambda text: [int(part) for part in text.split(",")], default=[256, 512], help="256,512"
     )
@@ -64,8 +69,8 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--csv", type=Path)
     options = parser.parse_args(arguments)
     for name in options.tasks:
-        if name not in TASKS:
-            parser.error(f"--tasks: {name!r} must be one of {', '.join(TASKS)}")
+        if name not in TASKS | OTHERS:
+            parser.error(f"--tasks: {name!r} must be one of {', '.join(TASKS | OTHERS)}")
     if min(options.budgets) < 48:
         parser.error("--budgets: must be at least 48, four pulls for each candidate")
     if options.seeds < 1 or options.jobs < 1 or options.first < 0:

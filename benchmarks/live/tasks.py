@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from river import datasets, feature_extraction, forest, linear_model, naive_bayes, neighbors, optim, preprocessing, tree
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification, make_gaussian_quantiles, make_moons
 from sklearn.linear_model import Perceptron, SGDClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.neural_network import MLPClassifier
@@ -96,9 +96,12 @@ def river_learners(seed: int) -> dict[str, Any]:
 
 def fashion(seed: int, data: Path | None) -> Task:
     """Fashion-MNIST at 14 x 14 pixels; 256 pulls are one pass."""
+    return Task(sklearn_learners, seed, 234, *_fashion(data))
+
+
+def _fashion(data: Path | None) -> tuple[Any, Any, Any, Any]:
     with np.load(data_directory(data) / "fashion_mnist_14x14.npz") as file:
-        x, y, x_test, y_test = (file[name] for name in ("X_train", "y_train", "X_test", "y_test"))
-    return Task(sklearn_learners, seed, 234, x / 255.0, y, x_test / 255.0, y_test)
+        return file["X_train"] / 255.0, file["y_train"], file["X_test"] / 255.0, file["y_test"]
 
 
 def digits(seed: int, data: Path | None) -> Task:
@@ -127,9 +130,71 @@ def _river_task(samples: Any, seed: int) -> Task:
     return Task(river_learners, seed, 16, x[train], y[train], x[test], y[test])
 
 
+def fashion_small_steps(seed: int, data: Path | None) -> Task:
+    """Fashion-MNIST in steps of 32; 512 pulls are a quarter of a pass."""
+    return Task(sklearn_learners, seed, 32, *_fashion(data))
+
+
+def fashion_four(seed: int, data: Path | None) -> Task:
+    """Four kinds of the ten, another four for each seed."""
+    x, y, x_test, y_test = _fashion(data)
+    kinds = np.random.default_rng([seed, 99]).choice(10, 4, replace=False)
+    train, test = np.isin(y, kinds), np.isin(y_test, kinds)
+    return Task(sklearn_learners, seed, 32, x[train], y[train], x_test[test], y_test[test])
+
+
+def clusters_eight(seed: int, data: Path | None) -> Task:
+    """Eight classes of two clusters each, half of the forty features noise; hard for all."""
+    found = make_classification(
+        18_000, 40, n_informative=20, n_classes=8, n_clusters_per_class=2, class_sep=1.2, random_state=seed
+    )
+    return _numbers(*found, seed, size=32, held_back=2_000)
+
+
+def clusters_two(seed: int, data: Path | None) -> Task:
+    """Two classes of four clusters each, a twentieth of the labels wrong."""
+    found = make_classification(12_000, 20, n_informative=8, n_clusters_per_class=4, flip_y=0.05, random_state=seed)
+    return _numbers(*found, seed, size=16, held_back=2_000)
+
+
+def shells(seed: int, data: Path | None) -> Task:
+    """Three classes, one around the other: naive Bayes is at home, linear models are at chance."""
+    found = make_gaussian_quantiles(n_samples=18_000, n_features=6, n_classes=3, random_state=seed)
+    return _numbers(*found, seed, size=32, held_back=2_000)
+
+
+def moons(seed: int, data: Path | None) -> Task:
+    """Two features, two crescents; networks are linear for a while before they bend."""
+    return _numbers(*make_moons(12_000, noise=0.2, random_state=seed), seed, size=16, held_back=2_000)
+
+
+def cancer(seed: int, data: Path | None) -> Task:
+    """The breast cancers of scikit-learn; 50 pulls are one pass."""
+    return _numbers(*load_breast_cancer(return_X_y=True), seed, size=8, held_back=169)
+
+
+def _numbers(x: Any, y: Any, seed: int, *, size: int, held_back: int) -> Task:
+    """Features between 0 and 1, as multinomial naive Bayes wants them."""
+    order = np.random.default_rng([seed, 99]).permutation(len(y))
+    x, y = x[order], y[order]
+    least, most = x[held_back:].min(axis=0), x[held_back:].max(axis=0)
+    x = np.clip((x - least) / (most - least), 0, 1)
+    return Task(sklearn_learners, seed, size, x[held_back:], y[held_back:], x[:held_back], y[:held_back])
+
+
 TASKS: dict[str, Callable[[int, Path | None], Task]] = {
     "fashion": fashion,
     "digits": digits,
     "bananas": bananas,
     "phishing": phishing,
 }
+OTHERS: dict[str, Callable[[int, Path | None], Task]] = {
+    "fashion-small-steps": fashion_small_steps,
+    "fashion-four": fashion_four,
+    "clusters-eight": clusters_eight,
+    "clusters-two": clusters_two,
+    "shells": shells,
+    "moons": moons,
+    "cancer": cancer,
+}
+"""On which nothing was ever chosen: no constant, and not which tasks to show."""
