@@ -65,6 +65,22 @@ def wander(size: float, p12: float, p22: float, drift: float, curb: float) -> tu
     return drift * size, p12 + p12 + curb, p22 - 0.5 * curb
 
 
+def followed(state: State, step: Step, loss: float, noise: float, least: float, most: float) -> State:
+    """A filter after a step to a loss of that variance; process noise is a share of a size within these limits, squared."""
+    level, p11, trend, p12, p22, likelihood = state
+    size = clipped(level * level, least, most)
+    level, p11, trend, p12, p22, error, variance = advance(level, p11, trend, p12, p22, size, step, loss, noise)
+    return level, p11, trend, p12, p22, likelihood - (math.log(variance) + error * error / variance)
+
+
+def looked_ahead(state: State, way: Way, since: float, least: float, most: float) -> Outlook:
+    """What predictions need of a filter that has come that far along log-time."""
+    level, p11, trend, p12, p22, _ = state
+    _, _, _, _, _, drift, curb, low, high = way
+    drifts, less, more = wander(clipped(level * level, least, most), p12, p22, drift, curb)
+    return level, p11, since, clipped(trend, low, high), drifts, less, more, 0.0 if level >= 0 else -math.inf
+
+
 OF_ARM = (
     *("pulls", "before", "last", "total", "highest", "squares", "older", "ends", "skipped", "sums", "edge"),
     *("scale", "noise", "height", "filters", "done", "seen", "at", "outlook", "alone", "weights"),
@@ -78,14 +94,17 @@ class Track:
     def __init__(self, ways: list[Way], offsets: list[float]) -> None:
         self.ways, self.offsets = ways, offsets
         self.rates = [way[0] for way in ways]
-        self.steps: list[list[Step]] = []  # to each group from the one before it; none to the first
+        self.steps: list[list[Step]] = [
+            [] for _ in ways
+        ]  # of each filter, to each group from the one before it; none to the first
         self.ends: list[list[float]] = []  # where they lead
 
     def reach(self, groups: int, edges: list[int]) -> None:
         """Look up the steps to so many groups at least."""
         for k in range(len(self.ends), groups):
             end = self.when((edges[k] + edges[k + 1] + 1) / 2)
-            self.steps.append(self.step(self.ends[k - 1] if k else end, end))
+            for steps, step in zip(self.steps, self.step(self.ends[k - 1] if k else end, end), strict=True):
+                steps.append(step)
             self.ends.append(end)
 
     def when(self, pull: float) -> list[float]:
@@ -191,47 +210,44 @@ class LiveArm:
         track, groups = self.track, len(self.sums)
         track.reach(groups, edges)
         complete = groups if self.pulls == self.edge else groups - 1
-        filters = self.filters
-        for k in range(self.done, complete):
-            size = edges[k + 1] - edges[k]
-            filters = self._fed(filters, track.steps[k], self.sums[k] / size, self.noise / size)
-        self.filters, self.done = filters, complete
+        losses: list[float] = []
+        noises: list[float] = []
+        for k in range(self.done, groups):
+            size = (edges[k + 1] if k < complete else self.pulls) - edges[k]
+            losses.append(flat(self.sums[k] / size, self.height))
+            noises.append(self.noise / size)
         since, self.at = track.ends[complete - 1], (edges[complete - 1] + edges[complete] + 1) / 2
+        on_trial: list[Step] = []
         if complete < groups:
-            size = self.pulls - edges[complete]
-            self.at = edges[complete] + (size + 1) / 2
+            self.at = edges[complete] + (self.pulls - edges[complete] + 1) / 2
             when = track.when(self.at)
-            filters = self._fed(filters, track.step(since, when), self.sums[complete] / size, self.noise / size)
-            since = when
+            on_trial, since = track.step(since, when), when
         self.seen = self.pulls
-        self._look_ahead(filters, since)
+        self._follow(complete, losses, noises, on_trial, since)
 
-    def _fed(self, filters: list[State], steps: list[Step], loss: float, noise: float) -> list[State]:
-        """Filters after a step each, to a loss of that variance."""
-        after: list[State] = []
-        loss, unit = flat(loss, self.height), self.scale * self.scale
-        least, most = LEAST_SIZE * unit, MOST_SIZE * unit
-        for (level, p11, trend, p12, p22, likelihood), step in zip(filters, steps, strict=True):
-            size = clipped(level * level, least, most)
-            level, p11, trend, p12, p22, error, variance = advance(level, p11, trend, p12, p22, size, step, loss, noise)
-            after.append((level, p11, trend, p12, p22, likelihood - (math.log(variance) + error * error / variance)))
-        return after
-
-    def _look_ahead(self, filters: list[State], since: list[float]) -> None:
-        """What predictions need, from filters that have come that far along log-time; and their weights by this arm alone."""
-        unit = self.scale * self.scale
+    def _follow(
+        self, complete: int, losses: list[float], noises: list[float], on_trial: list[Step], since: list[float]
+    ) -> None:
+        """Filters after steps to these losses; and what predictions need of them, who have come that far along log-time."""
+        done, new, unit = self.done, complete - self.done, self.scale * self.scale
         least, most, best = LEAST_SIZE * unit, MOST_SIZE * unit, -math.inf
+        kept: list[State] = []
+        likelihoods: list[float] = []
         self.outlook = []
-        for (level, p11, trend, p12, p22, likelihood), (_, _, _, _, _, drift, curb, low, high), when in zip(
-            filters, self.track.ways, since, strict=True
-        ):
-            drifts, less, more = wander(clipped(level * level, least, most), p12, p22, drift, curb)
-            bottom = 0.0 if level >= 0 else -math.inf
-            self.outlook.append((level, p11, when, clipped(trend, low, high), drifts, less, more, bottom))
-            best = max(best, likelihood)
-        odds = [math.exp(0.5 * (state[5] - best)) for state in filters]
+        for j, way in enumerate(self.track.ways):
+            state, steps = self.filters[j], self.track.steps[j]
+            for k in range(new):
+                state = followed(state, steps[done + k], losses[k], noises[k], least, most)
+            kept.append(state)
+            if on_trial:
+                state = followed(state, on_trial[j], losses[new], noises[new], least, most)
+            self.outlook.append(looked_ahead(state, way, since[j], least, most))
+            likelihoods.append(state[5])
+            best = max(best, state[5])
+        self.filters, self.done = kept, complete
+        odds = [math.exp(0.5 * (each - best)) for each in likelihoods]
         total = added(odds)
-        self.alone = [each / total for each in odds]
+        self.alone = [each / total for each in odds]  # weights of the filters, by this arm
 
     def share(self, of_all: list[float]) -> None:
         """Weigh its filters by how often their kind of curve is met among all arms."""
@@ -317,9 +333,12 @@ class LiveFilters:
             fresh = sorted({*fresh, *self._take_stock()})
         for k in fresh:
             self.arms[k].run(self.edges)
-        shared = [
-            added([arm.alone[j] for arm in self.arms]) / prior + self.kinship for j, prior in enumerate(self.prior)
-        ]
+        shared: list[float] = []
+        for j, prior in enumerate(self.prior):
+            of_all = 0.0
+            for arm in self.arms:
+                of_all += arm.alone[j]
+            shared.append(of_all / prior + self.kinship)
         for k in fresh:
             self.arms[k].share(shared)
         return fresh
