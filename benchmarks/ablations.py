@@ -51,22 +51,24 @@ BANKS = {
 }
 
 
-def reach(few: float) -> Callable[[], Any]:
-    return lambda: patch("restsure.policies.horizon_play.FEW", few)
+def constant(name: str, value: float) -> Callable[[], Any]:
+    return lambda: patch(f"restsure.policies.horizon_play.{name}", value)
 
 
 VARIANTS: dict[str, tuple[rs.Policy, Callable[[], Any]]] = {
     "the rule": (rs.HorizonLCB(), nullcontext),
     **{name: (rs.HorizonLCB(bank), nullcontext) for name, bank in BANKS.items()},
-    "reach: all that is left": (rs.HorizonLCB(), reach(math.inf)),
-    "reach: 2/K of it": (rs.HorizonLCB(), reach(2)),
+    "reach: all that is left": (rs.HorizonLCB(), constant("FEW", math.inf)),
+    "reach: 2/K of it": (rs.HorizonLCB(), constant("FEW", 2)),
+    "nobody may hope to go straight": (rs.HorizonLCB(), constant("STRAIGHT", 0)),
+    "everybody may hope to go straight": (rs.HorizonLCB(), constant("STRAIGHT", math.inf)),
     **{f"patience {p:g}": (rs.HorizonLCB(patience=p), nullcontext) for p in (0, 0.6, 0.8, 1.25, 2)},
-    "blocks of a tenth": (rs.HorizonLCB(), lambda: patch("restsure.policies.horizon_play.BLOCK", 10)),
+    "blocks of a tenth": (rs.HorizonLCB(), constant("BLOCK", 10)),
     "bank of power laws, patience 2": (rs.HorizonLCB(rs.CurveBank(), patience=2), nullcontext),
     "exponent 1/2 known": (rs.HorizonLCB(rs.PowerLaw(0.5)), nullcontext),
     "three filters, full reach, patience .9": (
         rs.HorizonLCB(OtherFilters(filters=THREE), patience=0.9),
-        reach(math.inf),
+        constant("FEW", math.inf),
     ),
     "successive halving": (rs.SuccessiveHalving(), nullcontext),
     "explore half, then commit": (rs.FixedExploration(0.5), nullcontext),

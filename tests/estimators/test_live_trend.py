@@ -131,6 +131,11 @@ def test_predictions(seed: int, lengths: list[float]) -> None:
                 live.predict(slice(None), pulls), together.predict(np.arange(4), pulls), rtol=1e-9
             )
             np.testing.assert_allclose(live.hope(np.arange(4), pulls), together.hope(np.arange(4), pulls), rtol=1e-9)
+            for width in (0.1, 1.0, 3.0):
+                some = np.flatnonzero(told[0])
+                straight = together.straight(some, pulls[some], np.full(len(some), width))
+                plain = [live.live.arms[arm].straight(pulls[arm], width) for arm in some]
+                np.testing.assert_allclose(plain, straight, rtol=1e-9)
         assert live.misfits().tolist() == together.misfits()[:4].tolist()
         if told[0].all():
             noises = [[states.variance_of_a_loss(cell) for cell in range(4)] for states in (live, together)]

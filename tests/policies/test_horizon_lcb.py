@@ -7,6 +7,7 @@ import pytest
 
 import restsure as rs
 from restsure.simulation.suites.in_model import in_model
+from restsure.simulation.suites.rising import SETTING_B, rising_arms
 from tests.drive import Losses, play
 from tests.paper import reference
 
@@ -60,6 +61,26 @@ def test_far_ahead_of_halving_in_the_model(noise: str, share: float) -> None:
     ours = rs.simulate(rs.HorizonLCB(rs.PowerLaw(0.5, sigma)), arms, 10_000, 200, seed=7).regret.mean()
     halving = rs.simulate(rs.SuccessiveHalving(), arms, 10_000, 200, seed=7).regret.mean()
     assert ours < share * halving
+
+
+def test_few_arms_may_hope_for_straight_lines() -> None:
+    """Setting B, noise .1, T = 200, where the best line cannot be told from others in time: measured are 22.0 points.
+
+    Without that hope 25.1, and 21.4 for who explores a tenth, the best of the peers; standard error .3, false alarm 1e-6.
+    """
+    arms = rising_arms(SETTING_B, rs.Gaussian(0.1))
+    assert 100 * rs.simulate(rs.HorizonLCB(), arms, 200, 1_000, seed=3).regret.mean() < 23.6
+
+
+@pytest.mark.parametrize("n_arms", [2, 3, 4])
+def test_a_live_game_of_few_is_that_of_many_at_once(n_arms: int) -> None:
+    """In plain numbers with stored bounds, and in arrays without."""
+    table = 1 - np.linspace(0.1, 0.6, n_arms)[:, None] * np.minimum(np.arange(300) / 200, 1)
+    table = table + np.random.default_rng(n_arms).normal(0, 0.03, (6, n_arms, 300))
+    out = rs.simulate(rs.HorizonLCB(), rs.TableArms(table), 300, 6, seed=0)
+    for run in range(6):
+        game = play(rs.HorizonLCB().start(n_arms, 300), table[run])
+        assert (list(game.pulls), game.recommend().arm) == (out.arm_pulls[run].tolist(), out.arm[run])
 
 
 def test_interval_is_not_certified_and_says_so() -> None:

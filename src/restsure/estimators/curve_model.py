@@ -45,6 +45,10 @@ class CurveStates(ABC):
         """What a cell that does not follow the model may hope for after ``pulls`` pulls; infinite for one that does."""
         return np.full(np.shape(pulls), np.inf)
 
+    def straight(self, cells: Cells, pulls: Floats, width: Floats) -> Floats:
+        """How low a cell can be after ``pulls`` pulls if it goes straight there; infinite where it does not."""
+        return np.full(np.shape(pulls), np.inf)
+
     @abstractmethod
     def variance_of_a_loss(self, cell: int) -> float:
         """The noise that the spread of a cell rests on, as of the last time stock was taken."""

@@ -53,6 +53,7 @@ class FilteredCurves(CurveStates):
         self.drift, self.curb = level_noise + trend_noise, trend_noise / self.rho
         self.slope, self.slope_variance = SLOPE / self.rho, (slope_sd / self.rho) ** 2
         self.s0 = offset * lengths
+        self.lines = np.flatnonzero(self.rho[:, 0] < 0)
         # where v / rho is if the trend v falls: a line, for which rho < 0, has it below 0
         self.falling = np.where(self.rho > 0, 0.0, -np.inf), np.where(self.rho > 0, np.inf, 0.0)
         self.outlook = np.zeros((len(OUTLOOK), *size))
@@ -82,6 +83,19 @@ class FilteredCurves(CurveStates):
         """A straight line: a curve that speeds up may go on as it does, one that rises may go back to where it was going."""
         level, fall, at = self.line[:, cells]
         return np.where(self.odd[cells] > 0, np.maximum(level - fall * (pulls - at), np.minimum(level, 0.0)), np.inf)
+
+    def straight(self, cells: Cells, pulls: Floats, width: Floats) -> Floats:
+        """The lowest loss in the joint confidence region of filter and loss, among the filters that are straight lines.
+
+        Loss x of filter j is in it if ``((x - M_j) / S_j)**2 - 2 log(p_j / max p) <= width**2``: the less likely the line, the
+        less of the spread it may use.
+        """
+        mean, variance, weight = self._ahead(cells, pulls)
+        mean, variance, odds = mean[self.lines], variance[self.lines], weight[self.lines] / np.maximum.reduce(weight)
+        with np.errstate(divide="ignore"):
+            left = width * width + 2 * np.log(odds)
+        lowest = mean - np.sqrt(np.maximum(left, 0.0) * np.maximum(variance, 0.0))
+        return np.asarray(np.minimum.reduce(np.where(left >= 0, lowest, np.inf), initial=np.inf))
 
     def predict(self, cells: Cells, pulls: Floats) -> tuple[Floats, Floats]:
         mean, variance, weight = self._ahead(cells, pulls)

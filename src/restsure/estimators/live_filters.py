@@ -81,6 +81,15 @@ def looked_ahead(state: State, way: Way, since: float, least: float, most: float
     return level, p11, since, clipped(trend, low, high), drifts, less, more, 0.0 if level >= 0 else -math.inf
 
 
+def foreseen(outlook: Outlook, when: float, rate: float) -> tuple[float, float]:
+    """Mean and variance of a filter that far along its log-time; ``rate`` is ``-rho``."""
+    start, spread, since, fall, drift, less, more, bottom = outlook
+    time = when - since
+    h = 1 - math.exp(rate * time)
+    mean = start - fall * h
+    return mean if mean > bottom else bottom, spread + drift * time - h * (less - more * h)
+
+
 OF_ARM = (
     *("pulls", "before", "last", "total", "highest", "squares", "older", "ends", "skipped", "sums", "edge"),
     *("scale", "noise", "height", "filters", "done", "seen", "at", "outlook", "alone", "weights"),
@@ -264,16 +273,13 @@ class LiveArm:
         near, far = max(near, self.at), max(far, self.at)
         mean, within = 0.0, 0.0
         ways: list[tuple[float, float, float]] = []
-        for (start, spread, since, fall, drift, less, more, bottom), weight, offset, rate in zip(
+        for outlook, weight, offset, rate in zip(
             self.outlook, self.weights, self.track.offsets, self.track.rates, strict=True
         ):
-            time = math.log(far + offset) - since
-            h = 1 - math.exp(rate * time)
-            each, before = start - fall * h, start - fall * (1 - math.exp(rate * (math.log(near + offset) - since)))
-            if each < bottom:
-                each, before = bottom, before if before > bottom else bottom
+            each, variance = foreseen(outlook, math.log(far + offset), rate)
+            before, _ = foreseen(outlook, math.log(near + offset), rate)
             mean += weight * each
-            within += weight * (spread + drift * time - h * (less - more * h))
+            within += weight * variance
             ways.append((weight, each, before))
         apart, most = within, within
         for weight, each, before in ways:
@@ -281,6 +287,19 @@ class LiveArm:
             apart += weight * square
             most += weight * (square if square > other else other)
         return mean, math.sqrt(max(apart, 0.0)), math.sqrt(max(most, 0.0))
+
+    def straight(self, pulls: float, width: float) -> float:
+        """How low it can be after ``pulls`` pulls if it goes straight there: see :meth:`FilteredCurves.straight`."""
+        pulls, lowest, likeliest = max(pulls, self.at), math.inf, max(self.weights)
+        for outlook, weight, offset, rate in zip(
+            self.outlook, self.weights, self.track.offsets, self.track.rates, strict=True
+        ):
+            if rate > 0 and weight > 0:
+                left = width * width + 2 * math.log(weight / likeliest)
+                if left >= 0:
+                    mean, variance = foreseen(outlook, math.log(pulls + offset), rate)
+                    lowest = min(lowest, mean - math.sqrt(left * max(variance, 0.0)))
+        return lowest
 
 
 class LiveFilters:

@@ -33,10 +33,12 @@ class HorizonLCB(Policy):
         I_i = M_i - patience * sqrt(2 log(1 + (T - t) / (K n_i))) * S_i
 
     The arm with the lowest index gets ``ceil(n_i / 20)`` pulls, the least pulled one of those whose index is below the
-    floor of the losses; every pull given to another arm shortens the reach,
-    so that waiting is punished and commitment happens by itself. Among more than three arms no one can hope to get all that
-    is left, and is judged by what it can hope for. The pulls that the curve needs to say anything come first (one of each arm
-    if that is more than half of the budget). In the end the lowest estimated loss at the pulls that were made is returned.
+    floor of the losses; every pull given to another arm shortens the reach, so that waiting is punished and commitment
+    happens by itself. Among more than three arms no one can hope to get all that is left, and is judged by what it can hope
+    for; up to three may each hope to go straight there, and have the index of a straight line, if that is lower
+    (:meth:`~restsure.estimators.filters.FilteredCurves.straight`). The pulls that the curve needs to say anything come first
+    (one of each arm if that is more than half of the budget). In the end the lowest estimated loss at the pulls that were
+    made is returned.
 
     With ``costs`` of a pull and a budget B in that unit, ``T - t`` is ``(B - spent) / cost_i``; ``m_i`` is ``max_pulls`` at the
     most, and an arm that is finished is judged by its level. Pulls that are out (``ask(workers=...)``) are counted as spent

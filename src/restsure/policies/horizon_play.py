@@ -22,6 +22,7 @@ BATCH = 64  # of them, those refreshed at a time
 EPOCH = 0.95  # share of what was left down to which a stored bound holds
 AT_FLOOR = 2.0**32  # more than anyone pulls: indices at the floor are their arms' pulls, less this
 FEW = 3  # arms that can share a budget and leave nearly all of it to the best; of more, it gets 3/K of what is left
+STRAIGHT = 3  # arms, at the most, that may each hope to go straight; of more, the others pay for such hopes
 COVER = 1.645  # standard deviations on each side of a 90 % interval
 
 
@@ -43,7 +44,7 @@ class HorizonLCBPlay(PeerPlay):
         self.below = np.zeros(runs, dtype=np.bool_)  # whether a loss was below the floor
         self.highest = np.full(runs, 1e-300)  # of all losses, as they are played
         self.odd = False  # whether a curve does not follow the model
-        self.share = min(1.0, FEW / n_arms)
+        self.share, self.straight = min(1.0, FEW / n_arms), n_arms <= STRAIGHT
         self.stored = np.full((runs, n_arms), -np.inf)  # lower bounds of indices, where there are many arms
         self.epoch = np.full(runs, np.inf)  # what was left when these bounds were begun
 
@@ -175,8 +176,8 @@ class HorizonLCBPlay(PeerPlay):
         reach = self.reach(given, room)[line, arms]
         mean, sd = self.curves.predict(cells, reach)
         if not self.policy.speculative:
-            sd = sd * (pulls - out[line, arms]) / pulls  # not falling, more workers idle; with the square, more regret
-            mean = self._optimistic(rows[line], mean, sd, self.width(left, pulls), pulls, cells, reach)
+            falls = (pulls - out[line, arms]) / pulls  # not falling, more workers idle; with the square, more regret
+            mean = self._optimistic(rows[line], mean, sd, self.width(left, pulls) * falls, pulls, cells, reach)
         lowest = np.full(len(rows), np.inf)
         np.minimum.at(lowest, line, mean)
         if not self.budget.plain:
@@ -203,12 +204,16 @@ class HorizonLCBPlay(PeerPlay):
     ) -> Floats:
         """``M - width S``, or what a curve that does not follow the model may hope for, if that is less.
 
+        Few arms may each hope for a straight line as well: nobody else's hopes are paid for by that.
         No loss is below the floor: of the arms that could be there the least pulled one comes first, and of those the one
         that could be furthest below. An arm of unknown spread comes before all others.
         """
         known = sd < np.inf
         all_known = np.count_nonzero(known) == known.size
         index = np.asarray(mean - width * (sd if all_known else np.where(known, sd, 0.0)))
+        if self.straight:
+            each = np.broadcast_to(width, index.shape).reshape(-1)
+            index = np.minimum(index, self.curves.straight(cells, reach.reshape(-1), each).reshape(index.shape))
         if self.odd:
             index = np.minimum(index, self.curves.hope(cells, reach.reshape(-1)).reshape(index.shape))
         if np.count_nonzero(low := index <= 0) and np.count_nonzero(at_floor := low & ~self.below[rows]):

@@ -78,7 +78,11 @@ class LiveHorizonPlay(HorizonLCBPlay):
             n = pulls[arm]
             mean, sd, most = curves.live.arms[arm].ahead(n + shrinks * share, n + share)
             width = patience * math.sqrt(2 * math.log1p(left / (kinds * n)))
-            index, bound = self._at_floor(mean - width * sd, n), self._at_floor(mean - width * most, n)
+            index, bound = mean - width * sd, mean - width * most
+            if self.straight:
+                straight = curves.live.arms[arm].straight(n + share, width)  # lower than at any reach from now on
+                index, bound = min(index, straight), min(bound, straight)
+            index, bound = self._at_floor(index, n), self._at_floor(bound, n)
             self.bounds[arm] = bound - 1e-12 * abs(bound)
             if index < lowest or (index == lowest and arm < best):
                 best, lowest = arm, index
