@@ -4,7 +4,8 @@
                            [--jobs 2] [--data DIR] [--csv benchmarks/results/live.csv]          (needs pip install '.[bench]')
 
 Twelve candidates share a budget of pulls, which are training steps on a batch, and every method gives back one model. It is
-scored by its test error above that of the oracle, the candidate that ends best with the whole budget for itself, in points.
+scored by its test error above that of the oracle, the candidate that ends best with the whole budget for itself, in points;
+the error of a regression is in percent of the variance.
 Overhead is processor time that is neither training nor predicting nor drawing batches. Who the methods are: peers.py.
 """
 
@@ -19,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.live.peers import METHODS, OURS
-from benchmarks.live.runs import ORACLE, Outcome, one_seed
+from benchmarks.live.regressions import REGRESSIONS
+from benchmarks.live.runs import KNOWN, ORACLE, Outcome, one_seed
 from benchmarks.live.tasks import OTHERS, TASKS
 from restsure.errors import RestSureError
 from restsure.report.rows import write_rows
@@ -57,7 +59,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
         "--tasks",
         type=lambda text: text.split(","),
         default=list(TASKS),
-        help=f"{','.join(TASKS)}; or others: {','.join(OTHERS)}",
+        help=f"{','.join(TASKS)}; or others: {','.join(OTHERS)}; or regressions: {','.join(REGRESSIONS)}",
     )
     parser.add_argument(
         "--budgets", type=lambda text: [int(part) for part in text.split(",")], default=[256, 512], help="256,512"
@@ -69,8 +71,8 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--csv", type=Path)
     options = parser.parse_args(arguments)
     for name in options.tasks:
-        if name not in TASKS | OTHERS:
-            parser.error(f"--tasks: {name!r} must be one of {', '.join(TASKS | OTHERS)}")
+        if name not in KNOWN:
+            parser.error(f"--tasks: {name!r} must be one of {', '.join(KNOWN)}")
     if min(options.budgets) < 48:
         parser.error("--budgets: must be at least 48, four pulls for each candidate")
     if options.seeds < 1 or options.jobs < 1 or options.first < 0:

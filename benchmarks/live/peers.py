@@ -12,6 +12,7 @@ from optuna.pruners import HyperbandPruner, MedianPruner, SuccessiveHalvingPrune
 import restsure as rs
 from benchmarks.live import river_peer, sklearn_peer
 from benchmarks.live.optuna_peer import pruned_study
+from benchmarks.live.regressions import river_regressors
 from benchmarks.live.tasks import Task, river_learners
 
 Method = Callable[[Task, int], Any]
@@ -60,4 +61,4 @@ METHODS: dict[str, Method] = {
 
 def applies(method: str, task: Task) -> bool:
     """scikit-learn's search takes no river models."""
-    return not (method.startswith("sklearn") and task.make is river_learners)
+    return not (method.startswith("sklearn") and task.make in (river_learners, river_regressors))

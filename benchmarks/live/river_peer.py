@@ -1,4 +1,4 @@
-"""river: ``SuccessiveHalvingClassifier`` and ``BanditClassifier``, with the budget in samples that a model learns.
+"""river: its selectors by successive halving and by bandits, of classifiers or regressors, with the budget in samples learnt.
 
 Both go through the stream sample by sample, let some models predict and learn each, and are stopped when all together have
 learnt as many as the budget has. A model of scikit-learn collects a pull of samples and learns them in one step; until then
@@ -11,15 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from river import bandit, metrics
-from river.base import Classifier
-from river.model_selection import BanditClassifier, SuccessiveHalvingClassifier
+from river.base import Classifier, Estimator, Regressor
+from river.model_selection import (
+    BanditClassifier,
+    BanditRegressor,
+    SuccessiveHalvingClassifier,
+    SuccessiveHalvingRegressor,
+)
 
 from benchmarks.live.tasks import Task
 from restsure.training.adapters import BatchLearner, RiverLearner
 from restsure.training.stream import ArrayStream
 
 
-class Streamed(Classifier):
+class Streamed(Estimator):
     """A candidate for river's selectors. Features are the number of the sample in the stream, by which it is looked up."""
 
     def __init__(self, task: Task, rows: NDArray[np.intp], learner: BatchLearner):
@@ -38,20 +43,34 @@ class Streamed(Classifier):
 
     def predict_one(self, x: dict[str, int], **_: Any) -> Any:
         if self.learner.pulls == 0:
-            return None
+            return self.nothing
         number = x["sample"]
         if number not in self._predicted:
             found = self.learner.predict(self.task.x[self.rows[number : number + self.step]])
             self._predicted = dict(enumerate(found.tolist(), number))
         return self._predicted[number]
 
+
+class StreamedClassifier(Streamed, Classifier):
+    """Of any number of classes."""
+
+    nothing = None
+
     @property
     def _multiclass(self) -> bool:
         return True
 
 
+class StreamedRegressor(Streamed, Regressor):
+    """Of one number."""
+
+    nothing = 0.0
+
+
 def halving(task: Task, budget: int) -> Any:
     """As in river's documentation; the survivor learns what the others have left."""
+    if task.numeric:
+        return _run(task, budget, lambda models: SuccessiveHalvingRegressor(models, metrics.MSE(), budget * task.size))
     return _run(
         task, budget, lambda models: SuccessiveHalvingClassifier(models, metrics.Accuracy(), budget * task.size)
     )
@@ -60,13 +79,16 @@ def halving(task: Task, budget: int) -> Any:
 def epsilon_greedy(task: Task, budget: int) -> Any:
     """As in river's documentation, with a burn-in of four pulls for each model: fewer samples could be none learnt."""
     policy = bandit.EpsilonGreedy(epsilon=0.1, decay=0.001, burn_in=4 * task.size, seed=task.seed)
+    if task.numeric:
+        return _run(task, budget, lambda models: BanditRegressor(models, metrics.MSE(), policy))
     return _run(task, budget, lambda models: BanditClassifier(models, metrics.Accuracy(), policy))
 
 
 def _run(task: Task, budget: int, make: Callable[[list[Streamed]], Any]) -> Any:
     numbered = ArrayStream(np.arange(len(task.y)), task.y, batch_size=task.size, seed=task.seed)
     rows = np.concatenate([numbered.batch(s)[0] for s in range(budget)])
-    models = [Streamed(task, rows, task.learner(name)) for name in task.candidates()]
+    kind = StreamedRegressor if task.numeric else StreamedClassifier
+    models = [kind(task, rows, task.learner(name)) for name in task.candidates()]
     selector, learnt, last = make(models), 0, len(models)
     for number, y in enumerate(task.y[rows].tolist()):
         if learnt + last > budget * task.size:  # never more models learn a sample than have learnt the one before

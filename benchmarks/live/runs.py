@@ -7,9 +7,11 @@ from pathlib import Path
 
 from benchmarks.live.meter import Meter
 from benchmarks.live.peers import METHODS, Method, applies
+from benchmarks.live.regressions import REGRESSIONS
 from benchmarks.live.tasks import OTHERS, TASKS, Task
 
 ORACLE = "oracle"
+KNOWN = {**TASKS, **OTHERS, **REGRESSIONS}
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ def one_seed(
     name: str, seed: int, budgets: Sequence[int], data: Path | None, methods: Mapping[str, Method] = METHODS
 ) -> list[Outcome]:
     """The outcome of every method that can be asked, and of the oracle, for every budget."""
-    task, found = (TASKS | OTHERS)[name](seed, data), list[Outcome]()
+    task, found = KNOWN[name](seed, data), list[Outcome]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # learners that have not converged after a few batches
         for budget, least in oracle(task, budgets).items():

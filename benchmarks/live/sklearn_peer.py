@@ -12,9 +12,9 @@ from math import ceil, floor, log
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401  # makes the next import possible
-from sklearn.model_selection import HalvingGridSearchCV, StratifiedShuffleSplit
+from sklearn.model_selection import HalvingGridSearchCV, ShuffleSplit, StratifiedShuffleSplit
 
 from benchmarks.live.tasks import Task
 from restsure.training.adapters import Judge
@@ -24,7 +24,7 @@ from restsure.training.stream import ArrayStream
 FACTOR, HELD_OUT = 3, 0.2
 
 
-class Batchwise(ClassifierMixin, BaseEstimator):
+class Batchwise(BaseEstimator):
     """The candidate of that name, trained by ``partial_fit`` in batches: ``steps`` of them, or all there are, in order."""
 
     def __init__(
@@ -55,14 +55,23 @@ class Batchwise(ClassifierMixin, BaseEstimator):
         return self.learner_.predict(x)
 
 
+class BatchwiseClassifier(ClassifierMixin, Batchwise):
+    """Scored by accuracy."""
+
+
+class BatchwiseRegressor(RegressorMixin, Batchwise):
+    """Scored by the share of the variance that is explained."""
+
+
 def halving_by_samples(task: Task, budget: int) -> Any:
     """Resource: samples, out of as many as the refit can afford."""
     count, classes = len(task.candidates()), task.stream.classes()
+    least = 2 if task.numeric else 2 * len(classes)
 
     def cost(batches: int) -> int:
         total = batches * task.size
         train = total - ceil(HELD_OUT * total)
-        rungs = iterations(count, total, least=2 * len(classes))
+        rungs = iterations(count, total, least=least)
         return batches + sum(many * ceil(int(samples / total * train) / task.size) for many, samples in rungs)
 
     batches = max(n for n in range(1, min(budget, task.stream.a_pass) + 1) if cost(n) <= budget)
@@ -95,11 +104,12 @@ def iterations(count: int, most: int, *, least: int) -> Iterator[tuple[int, int]
 
 
 def _search(task: Task, classes: Any, **resource: Any) -> HalvingGridSearchCV:
+    kind, split = (BatchwiseRegressor, ShuffleSplit) if task.numeric else (BatchwiseClassifier, StratifiedShuffleSplit)
     return HalvingGridSearchCV(
-        Batchwise(task.make, task.seed, task.size, classes.tolist()),
+        kind(task.make, task.seed, task.size, classes.tolist()),
         {"name": list(task.candidates())},
         factor=FACTOR,
-        cv=StratifiedShuffleSplit(n_splits=1, test_size=HELD_OUT, random_state=task.seed),
+        cv=split(n_splits=1, test_size=HELD_OUT, random_state=task.seed),
         random_state=task.seed,
         return_train_score=False,
         **resource,

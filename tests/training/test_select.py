@@ -245,6 +245,22 @@ def test_river_models() -> None:
     assert result.model.predict_one({0: 2.0, 1: -2.0, 2: 0.0}) == 1
 
 
+def test_pipelines_of_river_that_predict_numbers() -> None:
+    """A pipeline of river's has the methods of classifiers and of regressors: its last step tells which it is."""
+    candidates = {
+        "linear": preprocessing.StandardScaler() | linear_model.LinearRegression(),
+        "tree": preprocessing.StandardScaler() | tree.HoeffdingTreeRegressor(grace_period=20),
+        "unscaled": linear_model.LinearRegression(),
+    }
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 3)) * [1.0, 20.0, 0.1]
+    y = x @ [1.0, 0.1, 5.0]
+    result = rs.select(candidates, (x, y), budget=60, batch_size=10, random_state=0)
+    assert not result.failures
+    assert result.name == "linear"
+    assert abs(result.model.predict_one({0: 1.0, 1: 20.0, 2: 0.1}) - 3.5) < 1
+
+
 def test_boosting_rounds() -> None:
     candidates = {
         "deep": GradientBoostingClassifier(n_estimators=2, max_depth=3, random_state=0),

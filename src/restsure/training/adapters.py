@@ -39,8 +39,12 @@ class RiverLearner(BatchLearner):
 
     def classifies(self) -> bool:
         from river.base import Classifier
+        from river.compose import Pipeline
 
-        return isinstance(self.model, Classifier) or hasattr(self.model, "predict_proba_one")
+        last = self.model
+        while isinstance(last, Pipeline):  # which has the methods of both kinds
+            last = next(reversed(last.steps.values()))
+        return isinstance(last, Classifier) or hasattr(last, "predict_proba_one")
 
     def learn(self, x: Any, y: Any) -> None:
         for row, target in zip(_dictionaries(x), y.tolist(), strict=True):
