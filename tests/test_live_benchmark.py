@@ -1,6 +1,7 @@
 """Real training beside other tools: everybody keeps to the budget and gives back a trained model."""
 
 import csv
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from benchmarks import page
 from benchmarks.live import command, river_peer, sklearn_peer
 from benchmarks.live.meter import Meter
 from benchmarks.live.peers import METHODS, OURS, applies
-from benchmarks.live.runs import ORACLE, Outcome, one_seed, outcome
+from benchmarks.live.runs import KNOWN, ORACLE, Outcome, one_seed, outcome
 from benchmarks.live.tasks import TASKS
 from restsure.cli.bench import write_rows
 
@@ -50,6 +51,35 @@ def test_river_models_are_counted_by_samples() -> None:
         one = outcome("phishing", task, BUDGET, method, METHODS[method], 0.0)
         assert BUDGET - 1 < one.pulls <= BUDGET, one
         assert one.error < 40, one  # the larger class has 56 %
+
+
+def test_regressions_are_played_by_everybody() -> None:
+    """Errors are in percent of the variance, and no model that ran away counts for more than twice of it."""
+    outcomes = {one.method: one for one in one_seed("diabetes", 0, [BUDGET], None)}
+    assert list(outcomes) == [ORACLE, *METHODS]
+    assert 40 < outcomes[ORACLE].error < 70
+    for method in METHODS:
+        assert outcomes[method].pulls <= BUDGET
+        assert outcomes[ORACLE].error < outcomes[method].error + 20 < 220
+    river = KNOWN["trump"](0, None)
+    for method in (OURS, "river-halving", "river-bandit"):
+        one = outcome("trump", river, BUDGET, method, METHODS[method], 0.0)
+        assert BUDGET - 1 < one.pulls <= BUDGET, one
+        assert one.error < 100, one
+    assert not applies("sklearn-halving-steps", river)
+
+
+def test_a_model_that_ran_away() -> None:
+    class Away:
+        def __init__(self, number: float):
+            self.number = number
+
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            return np.full(len(x), self.number)
+
+    task = KNOWN["diabetes"](0, None)
+    assert [task.error(Away(number)) for number in (1e200, math.inf, math.nan)] == [200.0] * 3
+    assert 99 < task.error(Away(task.y_test.mean())) < 101
 
 
 def test_samples_that_are_predicted_together_are_predicted_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

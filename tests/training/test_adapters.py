@@ -1,12 +1,18 @@
 """What single kinds of candidates need."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from river import compose, feature_extraction, linear_model, naive_bayes
+from scipy import sparse
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.decomposition import IncrementalPCA
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
+    IsolationForest,
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -104,3 +110,63 @@ def test_a_warm_start_adds_rounds_and_keeps_each_sample_once() -> None:
     assert len(LABELS) >= sizes[-1] == sizes[3]  # three batches of 20 make a pass of 70
     boosted = HistGradientBoostingClassifier(max_iter=2)
     assert rs.select({"a": boosted}, (FEATURES, LABELS), budget=5, batch_size=20, progress=False).model.n_iter_ == 10
+
+
+@pytest.mark.parametrize("kind", ["list", "array", "series"])
+def test_texts_are_texts_for_models_of_river(kind: str) -> None:
+    texts, liked = ["good and nice", "bad and poor", "nice", "poor indeed"] * 30, [True, False] * 60
+    x = {"list": texts, "array": np.array(texts), "series": pd.Series(texts, index=range(100, 220))}[kind]
+    candidates = {
+        "words": feature_extraction.BagOfWords() | naive_bayes.MultinomialNB(),
+        "pairs": feature_extraction.BagOfWords(ngram_range=(2, 2)) | naive_bayes.MultinomialNB(),
+    }
+    result = rs.select(candidates, (x, liked), budget=40, batch_size=5, random_state=0)
+    assert not result.failures
+    assert result.name == "words"
+    assert result.model.predict_one("nice") is True
+
+
+def test_sparse_rows_and_dictionaries_for_models_of_river() -> None:
+    """What a sparse row does not have, the model is not shown."""
+    dense = RNG.integers(0, 3, (80, 6)) * (RNG.random((80, 6)) < 0.4)
+    seen = list[dict[int, int]]()
+
+    class Looks(naive_bayes.MultinomialNB):
+        def learn_one(self, x: dict[int, int], y: bool) -> None:
+            seen.append(x)
+            super().learn_one(x, y)
+
+    labels = dense[:, 0] > 0
+    for x in (sparse.csr_array(dense), sparse.coo_matrix(dense)):
+        seen.clear()
+        rs.select({"only": Looks()}, (x, labels), budget=4, batch_size=20, random_state=0)
+        assert sum(map(len, seen)) == np.count_nonzero(dense)
+        assert all(value for row in seen for value in row.values())
+    rows = [{"first": float(row[0]), "kind": "a" if row[1] else "b"} for row in dense]
+    linear = compose.Select("first") | linear_model.LogisticRegression()
+    assert rs.select({"only": linear}, (rows, labels), budget=16, batch_size=5, random_state=0).loss < 0.5
+
+
+@pytest.mark.parametrize(
+    ("candidate", "must"),
+    [
+        (IncrementalPCA(), r"candidates\['odd'\]=IncrementalPCA: must have predict$"),
+        (feature_extraction.BagOfWords(), "BagOfWords: must have predict_one"),
+        (MiniBatchKMeans(), "MiniBatchKMeans: must be a classifier or a regressor, unless loss= says how it is judged"),
+        (IsolationForest(warm_start=True), "IsolationForest: must be a classifier or a regressor"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_cannot_be_judged_is_named(candidate, must: str) -> None:
+    with pytest.raises(rs.WrongType, match=must):
+        rs.select({"sgd": SGDClassifier(), "odd": candidate}, (FEATURES, LABELS), budget=10)
+
+
+def test_a_loss_of_the_users_own_can_judge_clusters() -> None:
+    candidates = {str(k): MiniBatchKMeans(k, random_state=0) for k in (2, 3)}
+
+    def apart(labels: np.ndarray, found: np.ndarray) -> float:
+        return float(np.mean([found[labels == label].std() for label in np.unique(labels)]))
+
+    result = rs.select(candidates, (FEATURES, LABELS), budget=10, loss=apart, batch_size=20)
+    assert not result.failures

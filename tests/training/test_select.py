@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from river import linear_model, naive_bayes, preprocessing, tree
+from river import datasets, linear_model, naive_bayes, preprocessing, tree
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.ensemble import GradientBoostingClassifier
@@ -228,6 +228,41 @@ def test_log_and_balanced_losses() -> None:
     )
     assert 0 <= result.loss < 0.5
     assert rs.select({"a": MultinomialNB(), "b": BernoulliNB()}, (X, Y), budget=20, loss="log").loss > 0
+
+
+@pytest.mark.parametrize("kind", ["dataset", "list", "generator"])
+def test_samples_one_by_one(kind: str) -> None:
+    """As river has them: they are taken in batches, which end with the samples and come again."""
+    samples = {
+        "dataset": datasets.Phishing(),
+        "list": list(datasets.Phishing()),
+        "generator": iter(datasets.Phishing()),
+    }
+    candidates = {
+        "logistic": preprocessing.StandardScaler() | linear_model.LogisticRegression(),
+        "tree": tree.HoeffdingTreeClassifier(grace_period=20),
+    }
+    result = rs.select(candidates, samples[kind], budget=160, batch_size=10, random_state=0)
+    rows, targets = zip(*datasets.Phishing(), strict=True)
+    batches = [(list(rows[k : k + 10]), list(targets[k : k + 10])) for k in range(0, 1_250, 10)]
+    assert result.history.to_dict() == rs.select(candidates, batches, budget=160, random_state=0).history.to_dict()
+
+
+def test_samples_of_numbers_one_by_one() -> None:
+    candidates = {"bayes": MultinomialNB(), "bernoulli": BernoulliNB(binarize=8)}
+    result = rs.select(candidates, list(zip(X, Y, strict=True)), budget=20, batch_size=50)
+    again = rs.select(candidates, [(X[k : k + 50], Y[k : k + 50]) for k in range(0, len(Y), 50)], budget=20)
+    assert result.history.to_dict() == again.history.to_dict()
+
+
+def test_samples_that_are_none_are_named() -> None:
+    with pytest.raises(rs.WrongType, match=r"data: must be samples \(x, y\) throughout, .* but one is 'odd'"):
+        rs.select({"bayes": MultinomialNB()}, [(X[0], 1), "odd"], budget=20)
+    with pytest.raises(rs.InvalidParameter, match="data: must have at least one batch"):
+        rs.select({"bayes": MultinomialNB()}, iter(()), budget=20)
+    for alone in (X, pd.DataFrame(X)):
+        with pytest.raises(rs.WrongType, match=r"data: must be \(X, y\), an iterable .* not (ndarray|DataFrame)"):
+            rs.select({"bayes": MultinomialNB()}, alone, budget=20)
 
 
 def test_river_models() -> None:

@@ -31,7 +31,10 @@ class Learner(Protocol):
 
 
 class RiverLearner(BatchLearner):
-    """A river model; rows of arrays become dictionaries by column number, rows of data frames by column name."""
+    """A river model; rows of arrays become dictionaries by column number, rows of data frames by column name.
+
+    Rows that are text or dictionaries stay what they are, and of sparse rows there is what they have.
+    """
 
     def __init__(self, model: Any, judge: Judge):
         super().__init__(model, deepcopy(model), judge)
@@ -47,17 +50,17 @@ class RiverLearner(BatchLearner):
         return isinstance(last, Classifier) or hasattr(last, "predict_proba_one")
 
     def learn(self, x: Any, y: Any) -> None:
-        for row, target in zip(_dictionaries(x), y.tolist(), strict=True):
+        for row, target in zip(_samples(x), y.tolist(), strict=True):
             self.model.learn_one(row, target)
 
     def predict(self, x: Any) -> Any:
         fallback = self.labels.tolist()[0] if len(self.labels) else 0.0
-        found = [self.model.predict_one(row) for row in _dictionaries(x)]
+        found = [self.model.predict_one(row) for row in _samples(x)]
         return np.array([fallback if value is None else value for value in found])
 
     def probabilities(self, x: Any) -> tuple[Any, Any]:
         labels = self.labels.tolist()
-        found = [self.model.predict_proba_one(row) for row in _dictionaries(x)]
+        found = [self.model.predict_proba_one(row) for row in _samples(x)]
         return np.array([[row.get(label, 0.0) for label in labels] for row in found]), self.labels
 
 
@@ -92,6 +95,8 @@ def as_learner(name: str, candidate: Any, judge: Judge | None) -> Learner:
     if make is not None:
         if judge is None:
             raise WrongType(f"candidates[{name!r}]={type(candidate).__name__}: needs data, but data is None")
+        if must := _must(candidate, judge):
+            raise WrongType(f"candidates[{name!r}]={type(candidate).__name__}: must {must}")
         return make(candidate, judge)
     if callable(candidate):
         return LoopLearner(candidate, candidate)
@@ -101,8 +106,26 @@ def as_learner(name: str, candidate: Any, judge: Judge | None) -> Learner:
     )
 
 
-def _dictionaries(x: Any) -> list[dict[Any, Any]]:
-    if hasattr(x, "to_dict") and hasattr(x, "iloc"):
+def _must(candidate: Any, judge: Judge) -> str | None:
+    """What an estimator or river model has to have, or to be, so that anyone can say how good it is; None if it does."""
+    if hasattr(candidate, "learn_one"):
+        return None if hasattr(candidate, "predict_one") else "have predict_one"
+    if not hasattr(candidate, "predict"):
+        return "have predict"
+    from sklearn.base import is_clusterer, is_outlier_detector
+
+    if judge.loss is None and (is_clusterer(candidate) or is_outlier_detector(candidate)):
+        return "be a classifier or a regressor, unless loss= says how it is judged"
+    return None
+
+
+def _samples(x: Any) -> list[Any]:
+    """Rows as river's models want them: dictionaries by column, or the text itself where a row is text."""
+    if hasattr(x, "to_dict") and hasattr(x, "columns"):
         return list(x.to_dict(orient="records"))
-    rows = x.tolist() if isinstance(x, np.ndarray) else list(x)
-    return [row if isinstance(row, dict) else dict(enumerate(row)) for row in rows]
+    if hasattr(x, "tocsr"):
+        sparse = x.tocsr()
+        columns, values = (np.split(part, sparse.indptr[1:-1]) for part in (sparse.indices, sparse.data))
+        return [dict(zip(k.tolist(), v.tolist(), strict=True)) for k, v in zip(columns, values, strict=True)]
+    rows = x.tolist() if hasattr(x, "tolist") else x
+    return [row if isinstance(row, (dict, str)) else dict(enumerate(row)) for row in rows]

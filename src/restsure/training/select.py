@@ -61,9 +61,10 @@ def select(
     losses, or any :class:`Learner`. Estimators and river models are cloned, as scikit-learn does; what trains itself is
     trained in place.
 
-    ``data``: a pair (X, y) of arrays, data frames or sparse matrices; an iterable of batches (X, y); or None when the
-    candidates own their data. Pull s of any candidate is trained on the same s-th batch of ``batch_size`` samples (as many as
-    use up the data once in the whole budget of steps, 16 at least, if None); passes are reshuffled by ``random_state``.
+    ``data``: a pair (X, y) of arrays, data frames or sparse matrices; an iterable of batches (X, y), or of single samples as
+    river's streams have them; or None when the candidates own their data. Pull s of any candidate is trained on the same s-th
+    batch of ``batch_size`` samples (as many as use up the data once in the whole budget of steps, 16 at least, if None);
+    passes are reshuffled by ``random_state``.
 
     ``loss``: "zero_one" (default for classifiers), "balanced", "log", "squared" (default for regressors), "absolute", or a
     function of (y_true, y_pred). It is taken on the batch that comes next, before it is learnt, or on ``validation``, part by

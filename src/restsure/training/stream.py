@@ -6,6 +6,7 @@ Each candidate has a position of its own, so that its state never depends on the
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -118,19 +119,47 @@ class BatchStream(Stream):
 
 
 def open_stream(data: Any, *, batch_size: int, seed: int) -> Stream | None:
-    """From what a user has: a pair of arrays, an iterable of batches, or None when the learners own their data."""
+    """From what a user has: a pair of arrays, an iterable of batches or samples, or None when the learners own their data."""
     if data is None:
         return None
     if is_pair(data):
         return ArrayStream(*data, batch_size=batch_size, seed=seed)
-    if isinstance(data, Iterable) and not isinstance(data, (str, bytes, dict)):
-        return BatchStream(data)
+    if isinstance(data, Iterable) and not isinstance(data, (str, bytes, dict)) and not hasattr(data, "shape"):
+        return BatchStream(_in_batches(data, batch_size))
     raise WrongType(f"data: must be (X, y), an iterable of batches (X, y), or None, not {type(data).__name__}")
 
 
 def is_pair(data: Any) -> bool:
     """Whether it is features and targets, and not batches of them."""
     return isinstance(data, tuple) and len(data) == 2 and _rows(data[0]) is not None and _rows(data[1]) is not None
+
+
+def _in_batches(data: Iterable[Any], size: int) -> Iterable[Batch]:
+    """Batches as they are; single samples, as river's streams have them, so many together."""
+    if isinstance(data, Sequence):
+        first = data[0] if len(data) else None
+        return list(_together(data, size)) if _is_sample(first) else data
+    coming = iter(data)
+    for first in coming:
+        all_of_them = chain([first], coming)
+        return _together(all_of_them, size) if _is_sample(first) else all_of_them
+    return []
+
+
+def _is_sample(item: Any) -> bool:
+    """Whether it is the features of one sample and its target."""
+    return isinstance(item, (tuple, list)) and len(item) == 2 and np.ndim(item[1]) == 0 and not hasattr(item[0], "iloc")
+
+
+def _together(samples: Iterable[Any], size: int) -> Iterator[Batch]:
+    coming = iter(samples)
+    while some := list(islice(coming, size)):
+        if other := [item for item in some if not _is_sample(item)]:
+            raise WrongType(
+                f"data: must be samples (x, y) throughout, as the first one is, but one is {other[0]!r:.100}"
+            )
+        x, y = zip(*some, strict=True)
+        yield list(x) if isinstance(x[0], (dict, str)) else np.array(x), np.array(y)
 
 
 def split_rows(data: tuple[Any, NDArray[Any]], share: float, seed: int) -> tuple[Batch, Batch]:
