@@ -165,9 +165,7 @@ def test_a_validation_set_is_read_in_rotating_parts() -> None:
 
 
 def test_sparse_frames_text_and_batches() -> None:
-    import pandas
-
-    frame = pandas.DataFrame(X)
+    frame = pd.DataFrame(X)
     results = [
         rs.select(models(), data, budget=40, batch_size=30, random_state=0).history.to_dict()
         for data in ((X, Y), (frame, Y), (X.tolist(), Y.tolist()))
