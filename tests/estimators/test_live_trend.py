@@ -62,7 +62,7 @@ def test_scale_noise_and_windows(seed: int) -> None:
             np.testing.assert_allclose([each.mean() for each in plain.arms], rough.mean(slice(None)), rtol=1e-12)
             assert [each.highest for each in plain.arms] == rough.highest.tolist()
             counts, totals = windows(thinned, np.array([arm]))
-            found = live_trend.windows(plain.arms[arm], plain.edges)
+            found = plain.arms[arm].windows(plain.edges)
             np.testing.assert_allclose(found, (counts[:, 0], totals[:, 0]), rtol=1e-9)
     assert looks > 20
 
@@ -88,13 +88,14 @@ def test_what_is_not_suspected_does_not_bend(seed: int) -> None:
         plain.refresh(True)
         noise = plain.arms[arm].noise
         found = bends(*windows(thinned, np.array([arm])), np.array([noise]))
-        assert live_trend.may_bend(*live_trend.windows(plain.arms[arm], plain.edges), noise) or found.kind[0] == FOLLOWS
+        assert plain.arms[arm].may_bend(plain.edges) or found.kind[0] == FOLLOWS
 
 
 def test_all_that_changes_is_kept() -> None:
     """A copy, and what comes back from pickle, goes on as the game itself."""
     arm = plain_filters(np.full(1, 50.0)).arms[0]
-    assert set(vars(arm)) == {*live_filters.OF_ARM, "track"}
+    assert set(vars(arm)) == {*live_filters.OF_ARM, "track", "filters", "scanned"}
+    assert set(vars(arm.filters[0])) == {*live_filters.OF_FILTER, "kind", "rate", "offset"}
     losses = series(np.random.default_rng(5), 4, 240)
     game = rs.HorizonLCB().start(n_arms=4, horizon=240)
     while game.spent < 120:

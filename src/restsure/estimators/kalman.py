@@ -27,6 +27,7 @@ Formula: TypeAlias = Callable[..., tuple[Any, ...]]
 begin: Formula = live_filters.begin  # interpreted, they take arrays as well
 advance: Formula = live_filters.advance
 wander: Formula = live_filters.wander
+at_floor: Callable[..., Any] = live_filters.at_floor
 
 
 def follow(state: Floats, steps: Any, losses: Sequence[Any], noises: Sequence[Any]) -> tuple[Floats, Floats]:

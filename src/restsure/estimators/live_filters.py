@@ -2,30 +2,35 @@
 
 Arrays pay off where many arms have new losses at a time. In a live game one has, and a handful of numbers is reckoned with
 sooner one by one: here is for one game what :class:`Roughness`, :class:`ThinnedLosses` and :class:`LogTrendStates`, whose
-docstrings have the mathematics, are for many. The three formulas at the top serve both: interpreted, they take arrays too.
+docstrings have the mathematics, are for many. The four formulas at the top serve both: interpreted, they take arrays too.
 
-Nothing is imported here but functions of numbers and constants, so that mypyc can compile it (``hatch_build.py``).
+Nothing is imported here but functions of numbers and constants, so that mypyc can compile it (``hatch_build.py``). Between two
+decisions a model is trained, and then nothing of this is in the processor's caches any more: what takes time is to fetch it.
+So whatever belongs together is one object with plain numbers in it, and nothing is looked at without need.
 """
 
 import math
+from bisect import bisect_right
+from typing import Final
 
 from restsure.estimators.filters import ALOFT, LEAST_SIZE, LEVEL_SD, MOST_SIZE, STALE
+from restsure.estimators.misfit import FEWEST, SURE, WORTH
 from restsure.estimators.roughness import FADES, HEIGHT, OWN, POOLED, RUNAWAY, STOCK
 from restsure.estimators.thinned import SHARE
+
+EPOCH: Final = 0.5  # share of what was left down to which the bound of an index holds: farther down it is looser
+AT_FLOOR: Final = 2.0**32  # more than anyone pulls: indices at the floor are their arms' pulls, less this
 
 Step = tuple[float, float, float, float, float]
 """What a step ``du`` of log-time does to a filter: the share ``f = exp(-rho du)`` of the trend that stays, ``1 - f``,
 ``f * f``, and the process noise of the level and of the trend, as shares of the squared size."""
 
-State = tuple[float, float, float, float, float, float]
-"""A filter: level, its variance, trend, their covariance, variance of the trend, twice the log of weight and likelihood."""
-
-Outlook = tuple[float, float, float, float, float, float, float, float]
-"""What predictions need of a filter but its weight: START, SPREAD, SINCE, FALL, DRIFT, LESS, MORE, BOTTOM (filters.py)."""
-
 Way = tuple[float, float, float, float, float, float, float, float, float]
 """What is a filter's own: ``-rho``, process noise of level and trend, prior mean and variance of the trend, DRIFT and CURB of
 its predictions in units of the size, and the least and the most that the trend counts for there."""
+
+Outlook = tuple[float, float, float, float, float, float, float, float, float]
+"""What predictions need of a filter: START, SPREAD, SINCE, FALL, DRIFT, LESS, MORE, BOTTOM, WEIGHT (filters.py)."""
 
 
 def begin(scale: float, steep: float, slope: float, slope_variance: float) -> tuple[float, float, float, float, float]:
@@ -65,70 +70,131 @@ def wander(size: float, p12: float, p22: float, drift: float, curb: float) -> tu
     return drift * size, p12 + p12 + curb, p22 - 0.5 * curb
 
 
-def followed(state: State, step: Step, loss: float, noise: float, least: float, most: float) -> State:
-    """A filter after a step to a loss of that variance; process noise is a share of a size within these limits, squared."""
-    level, p11, trend, p12, p22, likelihood = state
-    size = clipped(level * level, least, most)
-    level, p11, trend, p12, p22, error, variance = advance(level, p11, trend, p12, p22, size, step, loss, noise)
-    return level, p11, trend, p12, p22, likelihood - (math.log(variance) + error * error / variance)
+def at_floor(index: float, pulls: float, highest: float) -> float:
+    """What an index that is not above the floor counts for, where no loss is below it and the highest is so far above.
+
+    An index of -.2 promises no more than one of -.1 there: of the arms that could be at the floor the least pulled one comes
+    first, and of those the one that could be furthest below.
+    """
+    return pulls - AT_FLOOR + 1 / (1 - index / highest)
 
 
-def looked_ahead(state: State, way: Way, since: float, least: float, most: float) -> Outlook:
-    """What predictions need of a filter that has come that far along log-time."""
-    level, p11, trend, p12, p22, _ = state
-    _, _, _, _, _, drift, curb, low, high = way
-    drifts, less, more = wander(clipped(level * level, least, most), p12, p22, drift, curb)
-    return level, p11, since, clipped(trend, low, high), drifts, less, more, 0.0 if level >= 0 else -math.inf
+class Kind:
+    """A row of FILTERS: a way that a curve may go on, and what that counts for before there are losses."""
+
+    def __init__(self, way: Way, weight: float) -> None:
+        self.rate, self.level_noise, self.trend_noise, self.slope, self.slope_variance = way[:5]
+        self.drift, self.curb, self.low, self.high = way[5:]
+        self.weight = weight
+
+    def step(self, length: float) -> Step:
+        """So far along log-time."""
+        stay = math.exp(self.rate * length)
+        return stay, 1 - stay, stay * stay, self.level_noise * length, self.trend_noise * length
 
 
-def foreseen(outlook: Outlook, when: float, rate: float) -> tuple[float, float]:
-    """Mean and variance of a filter that far along its log-time; ``rate`` is ``-rho``."""
-    start, spread, since, fall, drift, less, more, bottom = outlook
-    time = when - since
-    h = 1 - math.exp(rate * time)
-    mean = start - fall * h
-    return mean if mean > bottom else bottom, spread + drift * time - h * (less - more * h)
+class Landing:
+    """A step along log-time, and where it ends there."""
 
-
-OF_ARM = (
-    *("pulls", "before", "last", "total", "highest", "squares", "older", "ends", "skipped", "sums", "edge"),
-    *("scale", "noise", "height", "filters", "done", "seen", "at", "outlook", "alone", "weights"),
-)
-"""What losses change in an arm."""
+    def __init__(self, step: Step, end: float) -> None:
+        self.stays, self.dies, self.square, self.moves_level, self.moves_trend = step
+        self.end = end
 
 
 class Track:
     """Groups of losses along log-time, for arms of one length, whose filters have the same offsets."""
 
-    def __init__(self, ways: list[Way], offsets: list[float]) -> None:
-        self.ways, self.offsets = ways, offsets
-        self.rates = [way[0] for way in ways]
-        self.steps: list[list[Step]] = [
-            [] for _ in ways
-        ]  # of each filter, to each group from the one before it; none to the first
-        self.ends: list[list[float]] = []  # where they lead
+    def __init__(self, kinds: list[Kind], offsets: list[float]) -> None:
+        self.kinds, self.offsets = kinds, offsets
+        self.landings: list[list[Landing]] = []  # of the filters at each group, from the one before it
 
     def reach(self, groups: int, edges: list[int]) -> None:
         """Look up the steps to so many groups at least."""
-        for k in range(len(self.ends), groups):
-            end = self.when((edges[k] + edges[k + 1] + 1) / 2)
-            for steps, step in zip(self.steps, self.step(self.ends[k - 1] if k else end, end), strict=True):
-                steps.append(step)
-            self.ends.append(end)
+        while len(self.landings) < groups:
+            k = len(self.landings)
+            middle, fresh = (edges[k] + edges[k + 1] + 1) / 2, list[Landing]()
+            for j in range(len(self.kinds)):
+                end = math.log(middle + self.offsets[j])
+                length = end - self.landings[k - 1][j].end if k else 0.0
+                fresh.append(Landing(self.kinds[j].step(length), end))
+            self.landings.append(fresh)
 
-    def when(self, pull: float) -> list[float]:
-        """Where a pull, which may be a half, is along the log-time of each filter."""
-        return [math.log(pull + offset) for offset in self.offsets]
 
-    def step(self, before: list[float], after: list[float]) -> list[Step]:
-        steps: list[Step] = []
-        for (minus_rho, level_noise, trend_noise, _, _, _, _, _, _), start, end in zip(
-            self.ways, before, after, strict=True
-        ):
-            length = end - start
-            stay = math.exp(minus_rho * length)
-            steps.append((stay, 1 - stay, stay * stay, level_noise * length, trend_noise * length))
-        return steps
+OF_FILTER = (
+    *("level", "p11", "trend", "p12", "p22", "likelihood", "end"),
+    *("start", "spread", "since", "fall", "drifts", "less", "more", "bottom", "found", "alone", "weight"),
+)
+"""What losses change in a filter of an arm."""
+
+
+class LiveFilter:
+    """A filter of an arm: after all complete groups; what it predicts from there, or from what there is of the next one; and
+    how likely it is, by this arm alone and among all."""
+
+    def __init__(self, kind: Kind, offset: float) -> None:
+        self.kind, self.rate, self.offset = kind, kind.rate, offset
+        self.level, self.p11, self.trend, self.p12, self.p22 = 0.0, 0.0, 0.0, 0.0, 0.0
+        self.likelihood, self.end = 0.0, 0.0  # twice the log of weight and likelihood; where it is along log-time
+        self.start, self.spread, self.since, self.fall = 0.0, 0.0, 0.0, 0.0
+        self.drifts, self.less, self.more, self.bottom = 0.0, 0.0, 0.0, 0.0
+        self.found, self.alone, self.weight = 0.0, 0.0, 0.0
+
+    def plain(self) -> list[float]:
+        return [float(getattr(self, name)) for name in OF_FILTER]
+
+    def revive(self, plain: list[float]) -> None:
+        for k in range(len(OF_FILTER)):
+            setattr(self, OF_FILTER[k], plain[k])
+
+    def begin(self, scale: float, steep: float) -> None:
+        """Back to the prior."""
+        kind = self.kind
+        self.level, self.p11, self.trend, self.p12, self.p22 = begin(scale, steep, kind.slope, kind.slope_variance)
+        self.likelihood = 2 * math.log(kind.weight)
+
+    def follow(self, landing: Landing, loss: float, noise: float, least: float, most: float) -> None:
+        """A step to a loss of that variance; process noise is a share of a size within these limits, squared."""
+        step = landing.stays, landing.dies, landing.square, landing.moves_level, landing.moves_trend
+        size = clipped(self.level * self.level, least, most)
+        self.level, self.p11, self.trend, self.p12, self.p22, error, variance = advance(
+            self.level, self.p11, self.trend, self.p12, self.p22, size, step, loss, noise
+        )
+        self.likelihood -= math.log(variance) + error * error / variance
+        self.end = landing.end
+
+    def look(self, at: float, loss: float, noise: float, least: float, most: float) -> None:
+        """Predict from that pull on, where there is a loss of that variance; of infinite variance, where there is none yet."""
+        kind, level, p11, trend, p12, p22 = self.kind, self.level, self.p11, self.trend, self.p12, self.p22
+        self.found, self.since = self.likelihood, self.end
+        if noise < math.inf:
+            self.since = math.log(at + self.offset)
+            size, step = clipped(level * level, least, most), kind.step(self.since - self.end)
+            level, p11, trend, p12, p22, error, variance = advance(level, p11, trend, p12, p22, size, step, loss, noise)
+            self.found -= math.log(variance) + error * error / variance
+        size = clipped(level * level, least, most)
+        self.drifts, self.less, self.more = wander(size, p12, p22, kind.drift, kind.curb)
+        self.start, self.spread, self.fall = level, p11, clipped(trend, kind.low, kind.high)
+        self.bottom = 0.0 if level >= 0 else -math.inf
+
+    def outlook(self) -> Outlook:
+        less, more, bottom, weight = self.less, self.more, self.bottom, self.weight
+        return self.start, self.spread, self.since, self.fall, self.drifts, less, more, bottom, weight
+
+    def foreseen(self, pulls: float) -> tuple[float, float]:
+        """Mean and variance after so many pulls."""
+        time = math.log(pulls + self.offset) - self.since
+        h = 1 - math.exp(self.rate * time)
+        mean = self.start - self.fall * h
+        return mean if mean > self.bottom else self.bottom, self.spread + self.drifts * time - h * (
+            self.less - self.more * h
+        )
+
+
+OF_ARM = (
+    *("pulls", "before", "last", "total", "highest", "squares", "older", "ends", "skipped", "sums", "edge"),
+    *("scale", "noise", "height", "done", "seen", "at", "bound"),
+)
+"""What losses change in an arm, beside its filters."""
 
 
 class LiveArm:
@@ -143,21 +209,26 @@ class LiveArm:
         self.sums: list[float] = []  # of each group
         self.edge = 0  # losses there are when the last group is full
         self.scale, self.noise, self.height = math.nan, math.nan, math.nan
-        self.filters: list[State] = []  # after all complete groups
-        self.done = 0  # how many these are
+        self.filters = [LiveFilter(track.kinds[j], track.offsets[j]) for j in range(len(track.kinds))]
+        self.done = 0  # complete groups that these have run over
         self.seen, self.at = 0, 1.0  # losses that predictions rest on, and the pull from which they start
-        self.outlook: list[Outlook] = []
-        self.alone: list[float] = [0.0] * len(track.ways)  # weights of the filters, by this arm alone
-        self.weights: list[float] = []
+        self.bound = -math.inf  # of its index from below
+        self.scanned = False  # whether it was computed again in the scan that is going on
 
     def plain(self) -> dict[str, object]:
         """All that is known of it, as numbers and lists."""
-        return {name: getattr(self, name) for name in OF_ARM}
+        plain: dict[str, object] = {name: getattr(self, name) for name in OF_ARM}
+        plain["filters"] = [each.plain() for each in self.filters]
+        return plain
 
     def revive(self, plain: dict[str, object]) -> None:
         """Be as the one that this was :meth:`plain` of."""
         for name in OF_ARM:
             setattr(self, name, plain[name])
+        filters = plain["filters"]
+        assert isinstance(filters, list)
+        for k in range(len(filters)):
+            self.filters[k].revive(filters[k])
 
     def add(self, losses: list[float], height: float, edges: list[int]) -> None:
         """The next losses; those above ``height`` do not count as noise."""
@@ -204,65 +275,57 @@ class LiveArm:
             return True
         return self.highest > min(height, self.height) and not near(height, self.height)
 
-    def start_again(self, scale: float, noise: float, height: float, prior: list[float]) -> None:
+    def start_again(self, scale: float, noise: float, height: float) -> None:
         """Back to the prior, in units of the scale."""
         own = abs(flat(self.mean(), height))
         steep = own if own > ALOFT * scale else scale  # who is far above can fall far
         self.scale, self.noise, self.height, self.done = scale, noise, height, 0
-        self.filters = []
-        for (_, _, _, slope, variance, _, _, _, _), weight in zip(self.track.ways, prior, strict=True):
-            level, p11, trend, p12, p22 = begin(scale, steep, slope, variance)
-            self.filters.append((level, p11, trend, p12, p22, 2 * math.log(weight)))
+        for each in self.filters:
+            each.begin(scale, steep)
 
-    def run(self, edges: list[int]) -> None:
-        """Feed complete groups that the filters have not seen, then what there is of the next one, on trial."""
-        track, groups = self.track, len(self.sums)
-        track.reach(groups, edges)
+    def run(self, edges: list[int], of_all: list[float]) -> None:
+        """Feed complete groups that the filters have not seen, then what there is of the next one, on trial.
+
+        ``of_all``: the weights of the filters by each arm alone, added up over the arms.
+        """
+        filters, groups, unit = self.filters, len(self.sums), self.scale * self.scale
+        least, most = LEAST_SIZE * unit, MOST_SIZE * unit
+        self.track.reach(groups, edges)
         complete = groups if self.pulls == self.edge else groups - 1
-        losses: list[float] = []
-        noises: list[float] = []
-        for k in range(self.done, groups):
-            size = (edges[k + 1] if k < complete else self.pulls) - edges[k]
-            losses.append(flat(self.sums[k] / size, self.height))
-            noises.append(self.noise / size)
-        since, self.at = track.ends[complete - 1], (edges[complete - 1] + edges[complete] + 1) / 2
-        on_trial: list[Step] = []
-        if complete < groups:
-            self.at = edges[complete] + (self.pulls - edges[complete] + 1) / 2
-            when = track.when(self.at)
-            on_trial, since = track.step(since, when), when
-        self.seen = self.pulls
-        self._follow(complete, losses, noises, on_trial, since)
+        for k in range(self.done, complete):
+            landings, size = self.track.landings[k], edges[k + 1] - edges[k]
+            loss, noise = flat(self.sums[k] / size, self.height), self.noise / size
+            for j in range(len(filters)):
+                filters[j].follow(landings[j], loss, noise, least, most)
+        self.done, self.seen, self.bound = complete, self.pulls, -math.inf
+        loss, noise, size = 0.0, math.inf, self.pulls - edges[complete]
+        if size:
+            loss, noise = flat(self.sums[complete] / size, self.height), self.noise / size
+            self.at = edges[complete] + (size + 1) / 2
+        else:
+            self.at = (edges[complete - 1] + edges[complete] + 1) / 2
+        best, total = -math.inf, 0.0
+        for each in filters:
+            each.look(self.at, loss, noise, least, most)
+            best = max(best, each.found)
+        for each in filters:
+            each.found = math.exp(0.5 * (each.found - best))
+            total += each.found
+        for j in range(len(filters)):
+            each = filters[j]
+            alone = each.found / total
+            of_all[j] += alone - each.alone
+            each.alone = alone
 
-    def _follow(
-        self, complete: int, losses: list[float], noises: list[float], on_trial: list[Step], since: list[float]
-    ) -> None:
-        """Filters after steps to these losses; and what predictions need of them, who have come that far along log-time."""
-        done, new, unit = self.done, complete - self.done, self.scale * self.scale
-        least, most, best = LEAST_SIZE * unit, MOST_SIZE * unit, -math.inf
-        kept: list[State] = []
-        likelihoods: list[float] = []
-        self.outlook = []
-        for j, way in enumerate(self.track.ways):
-            state, steps = self.filters[j], self.track.steps[j]
-            for k in range(new):
-                state = followed(state, steps[done + k], losses[k], noises[k], least, most)
-            kept.append(state)
-            if on_trial:
-                state = followed(state, on_trial[j], losses[new], noises[new], least, most)
-            self.outlook.append(looked_ahead(state, way, since[j], least, most))
-            likelihoods.append(state[5])
-            best = max(best, state[5])
-        self.filters, self.done = kept, complete
-        odds = [math.exp(0.5 * (each - best)) for each in likelihoods]
-        total = added(odds)
-        self.alone = [each / total for each in odds]  # weights of the filters, by this arm
-
-    def share(self, of_all: list[float]) -> None:
+    def share(self, kinship: float, of_all: list[float]) -> None:
         """Weigh its filters by how often their kind of curve is met among all arms."""
-        weights = [each * shared for each, shared in zip(self.alone, of_all, strict=True)]
-        total = added(weights)
-        self.weights = [each / total for each in weights]
+        total = 0.0
+        for j in range(len(self.filters)):
+            each = self.filters[j]
+            each.weight = each.alone * (of_all[j] / each.kind.weight + kinship)
+            total += each.weight
+        for each in self.filters:
+            each.weight /= total
 
     def ahead(self, near: float, far: float) -> tuple[float, float, float]:
         """Mean and spread after ``far`` pulls, and how large the spread can be at any number of pulls from ``near`` on.
@@ -272,64 +335,95 @@ class LiveArm:
         """
         near, far = max(near, self.at), max(far, self.at)
         mean, within = 0.0, 0.0
-        ways: list[tuple[float, float, float]] = []
-        for outlook, weight, offset, rate in zip(
-            self.outlook, self.weights, self.track.offsets, self.track.rates, strict=True
-        ):
-            each, variance = foreseen(outlook, math.log(far + offset), rate)
-            before, _ = foreseen(outlook, math.log(near + offset), rate)
-            mean += weight * each
-            within += weight * variance
-            ways.append((weight, each, before))
+        means: list[float] = []
+        for each in self.filters:
+            there, variance = each.foreseen(far)
+            mean += each.weight * there
+            within += each.weight * variance
+            means.append(there)
         apart, most = within, within
-        for weight, each, before in ways:
-            square, other = (each - mean) * (each - mean), (before - mean) * (before - mean)
-            apart += weight * square
-            most += weight * (square if square > other else other)
+        for j in range(len(means)):
+            each = self.filters[j]
+            there, before = means[j] - mean, each.foreseen(near)[0] - mean
+            square, other = there * there, before * before
+            apart += each.weight * square
+            most += each.weight * (square if square > other else other)
         return mean, math.sqrt(max(apart, 0.0)), math.sqrt(max(most, 0.0))
 
     def straight(self, pulls: float, width: float) -> float:
         """How low it can be after ``pulls`` pulls if it goes straight there: see :meth:`FilteredCurves.straight`."""
-        pulls, lowest, likeliest = max(pulls, self.at), math.inf, max(self.weights)
-        for outlook, weight, offset, rate in zip(
-            self.outlook, self.weights, self.track.offsets, self.track.rates, strict=True
-        ):
-            if rate > 0 and weight > 0:
-                left = width * width + 2 * math.log(weight / likeliest)
+        pulls, lowest, likeliest = max(pulls, self.at), math.inf, max([each.weight for each in self.filters])
+        for each in self.filters:
+            if each.rate > 0 and each.weight > 0:
+                left = width * width + 2 * math.log(each.weight / likeliest)
                 if left >= 0:
-                    mean, variance = foreseen(outlook, math.log(pulls + offset), rate)
+                    mean, variance = each.foreseen(pulls)
                     lowest = min(lowest, mean - math.sqrt(left * max(variance, 0.0)))
         return lowest
+
+    def windows(self, edges: list[int]) -> tuple[list[float], list[float]]:
+        """How many losses there are before each quarter of its pulls and in all, and what they come to."""
+        counts: list[float] = []
+        totals: list[float] = []
+        group, total = 0, 0.0
+        for k in (4, 3, 2, 1):
+            end = bisect_right(edges, self.pulls - k * (self.pulls // 4)) - 1
+            for each in range(group, end):
+                total += self.sums[each]
+            group = end
+            counts.append(float(edges[end]))
+            totals.append(total)
+        for each in range(group, len(self.sums)):
+            total += self.sums[each]
+        counts.append(float(self.pulls))
+        totals.append(total)
+        return counts, totals
+
+    def may_bend(self, edges: list[int]) -> bool:
+        """Whether its losses rise, or fall faster, by enough to matter; where not, ``misfit.bends`` finds nothing either."""
+        counts, totals = self.windows(edges)
+        means: list[float] = []
+        size = 1.0
+        for k in range(1, 5):
+            size = max(counts[k] - counts[k - 1], 1.0)
+            means.append((totals[k] - totals[k - 1]) / size)
+        first, second, third = means[1], means[2], means[3]
+        by = max(third - min(first, second), second - third - max(first - second, 0.0))
+        return by > WORTH * abs(second) and by > SURE * math.sqrt(self.noise / size)
 
 
 class LiveFilters:
     """All arms of a game. ``offsets``: of the filters of each arm; ``kinship``: what the prior counts for against the arms."""
 
     def __init__(self, ways: list[Way], prior: list[float], kinship: float, offsets: list[list[float]]) -> None:
-        self.prior, self.kinship = prior, kinship
+        kinds = [Kind(ways[j], prior[j]) for j in range(len(ways))]
+        self.kinship, self.of_all = kinship, [0.0] * len(kinds)
         tracks: list[Track] = []
         self.arms: list[LiveArm] = []
         for each in offsets:  # arms of one length share what they look up
             known = [track for track in tracks if track.offsets == each]
             if not known:
-                known = [Track(ways, each)]
+                known = [Track(kinds, each)]
                 tracks += known
             self.arms.append(LiveArm(known[0]))
         self.edges = list(range(2 * SHARE + 1))
-        self.height, self.stock_at = math.inf, 0.0
+        self.told, self.height, self.stock_at = 0, math.inf, 0.0
+        self.began = math.inf  # what was left of the budget when the bounds of indices were begun
 
-    def plain(self) -> tuple[list[int], float, float, list[dict[str, object]]]:
+    def plain(self) -> tuple[list[int], list[float], int, float, float, float, list[dict[str, object]]]:
         """What losses have made of it, as numbers and lists, for pickle and copy: compiled objects have no way with them."""
-        return self.edges, self.height, self.stock_at, [arm.plain() for arm in self.arms]
+        arms = [arm.plain() for arm in self.arms]
+        return self.edges, self.of_all, self.told, self.height, self.stock_at, self.began, arms
 
-    def revive(self, plain: tuple[list[int], float, float, list[dict[str, object]]]) -> None:
+    def revive(self, plain: tuple[list[int], list[float], int, float, float, float, list[dict[str, object]]]) -> None:
         """Be as the one that this was :meth:`plain` of, compiled or not, if that was made alike."""
-        self.edges, self.height, self.stock_at, arms = plain
-        for arm, each in zip(self.arms, arms, strict=True):
-            arm.revive(each)
+        self.edges, self.of_all, self.told, self.height, self.stock_at, self.began, arms = plain
+        for k in range(len(arms)):
+            self.arms[k].revive(arms[k])
 
     def add(self, arm: int, losses: list[float]) -> None:
         """The next losses of an arm."""
+        self.told += len(losses)
         self.arms[arm].add(losses, self.height, self.edges)
 
     def fresh(self) -> list[int]:
@@ -338,12 +432,17 @@ class LiveFilters:
 
     def due(self) -> bool:
         """Whether to take stock: losses have grown by a twentieth, or an arm has its first ones."""
-        told = 0
-        for arm in self.arms:
-            told += arm.pulls
-            if arm.pulls and not arm.seen:
-                return True
-        return told >= self.stock_at
+        if self.told >= self.stock_at:
+            return True
+        return any(arm.pulls and not arm.seen for arm in self.arms)
+
+    def grown(self) -> list[int]:
+        """Arms with new losses that have enough of them to tell whether they bend."""
+        return [k for k, arm in enumerate(self.arms) if arm.seen < arm.pulls and arm.pulls >= FEWEST]
+
+    def suspects(self, arms: list[int]) -> bool:
+        """Whether any of these may bend."""
+        return any(self.arms[k].may_bend(self.edges) for k in arms)
 
     def refresh(self, stock: bool) -> list[int]:
         """Run the filters over new losses, after stock was taken, if so; the arms whose predictions have changed."""
@@ -351,23 +450,51 @@ class LiveFilters:
         if stock:
             fresh = sorted({*fresh, *self._take_stock()})
         for k in fresh:
-            self.arms[k].run(self.edges)
-        shared: list[float] = []
-        for j, prior in enumerate(self.prior):
-            of_all = 0.0
-            for arm in self.arms:
-                of_all += arm.alone[j]
-            shared.append(of_all / prior + self.kinship)
+            self.arms[k].run(self.edges, self.of_all)
         for k in fresh:
-            self.arms[k].share(shared)
+            self.arms[k].share(self.kinship, self.of_all)
         return fresh
+
+    def lowest(self, share: float, left: float, patience: float, straight: bool, highest: float) -> int:
+        """The arm with the lowest index, at ``share`` of what is left; ``straight``: where arms may hope for lines.
+
+        ``highest``: of all losses, or zero where some are below the floor. The index is that of :class:`HorizonLCBPlay`. An arm
+        that was not pulled since its index was computed can reach less now than it could then, and is computed again only
+        if its lower bound is below the best index found.
+        """
+        if left < EPOCH * self.began:
+            self.began = left
+            for arm in self.arms:
+                arm.bound = -math.inf
+        for arm in self.arms:
+            arm.scanned = False
+        shrinks, best, lowest, count = EPOCH * self.began / left, -1, math.inf, len(self.arms)
+        while True:
+            k, bound = -1, lowest
+            for i in range(count):
+                arm = self.arms[i]
+                if not arm.scanned and (arm.bound < bound or (k < 0 and arm.bound == bound)):
+                    k, bound = i, arm.bound
+            if k < 0:
+                return best
+            arm = self.arms[k]
+            n = arm.pulls
+            mean, sd, most = arm.ahead(n + shrinks * (share * left), n + share * left)
+            width = patience * math.sqrt(2 * math.log1p(left / (count * n)))
+            index, bound = mean - width * sd, mean - width * most
+            if straight:
+                line = arm.straight(n + share * left, width)  # lower than at any reach from now on
+                index, bound = min(index, line), min(bound, line)
+            if highest > 0:
+                index = at_floor(index, n, highest) if index <= 0 else index
+                bound = at_floor(bound, n, highest) if bound <= 0 else bound
+            arm.bound, arm.scanned = bound - 1e-12 * abs(bound), True
+            if index < lowest or (index == lowest and k < best):
+                best, lowest = k, index
 
     def _take_stock(self) -> list[int]:
         """Start filters again where scale or noise have moved: of which arms."""
-        told = 0
-        for arm in self.arms:
-            told += arm.pulls
-        self.stock_at = STOCK * told
+        self.stock_at = STOCK * self.told
         scale = self._scale()
         pooled, counted, square = 0.0, 0, scale * scale
         for arm in self.arms:
@@ -380,7 +507,7 @@ class LiveFilters:
             extra = max(arm.pulls - 2, 0)
             noise = max((POOLED * pooled + extra * arm.own_noise()) / (POOLED + extra), 0.001**2 * square)
             if arm.pulls and arm.has_moved(scale, noise, self.height):
-                arm.start_again(scale, noise, self.height, self.prior)
+                arm.start_again(scale, noise, self.height)
                 stale.append(k)
         return stale
 

@@ -1,8 +1,5 @@
 """The curves of one live game behind the arrays' interface; the work is done in plain numbers (live_filters.py)."""
 
-import math
-from bisect import bisect_right
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,8 +9,6 @@ from restsure.estimators.base import Cells, indices_of
 from restsure.estimators.compiled import LiveFilters
 from restsure.estimators.curve_model import Floats
 from restsure.estimators.filters import WEIGHT, FilteredCurves
-from restsure.estimators.live_filters import LiveArm, added
-from restsure.estimators.misfit import FEWEST, SURE, WORTH
 
 MOST_ARMS = 128  # with more, taking stock of all is sooner done in arrays
 
@@ -25,6 +20,7 @@ class LiveTrend(FilteredCurves):
         super().__init__(1, lengths)
         self.live = self._filters()
         self.behind = set[int]()  # arms whose outlook the arrays do not have yet
+        self.bent = False  # whether a curve does not follow any filter
 
     def _filters(self) -> LiveFilters:
         """Those of arms without losses."""
@@ -57,22 +53,18 @@ class LiveTrend(FilteredCurves):
     def renew(self) -> list[int]:
         """Take stock, and run filters over new losses; the arms whose predictions have changed."""
         due = self.live.due()
-        if due:
-            self._look_for_misfits()
+        if due and (grown := self.live.grown()) and (self.bent or self.live.suspects(grown)):
+            self._look_for_misfits(grown)
         changed = self.live.refresh(due)
         self.behind.update(changed)
         return changed
 
-    def _look_for_misfits(self) -> None:
-        """Among arms with new losses; in arrays, once any may be one or was one."""
-        grown = [k for k in self.live.fresh() if self.live.arms[k].pulls >= FEWEST]
-        if not grown:
-            return
+    def _look_for_misfits(self, grown: list[int]) -> None:
+        """In arrays, once any may be one or was one."""
         arms = [self.live.arms[k] for k in grown]
-        found = [windows(arm, self.live.edges) for arm in arms]
-        if self.odd[grown].any() or any(may_bend(*each, arm.noise) for each, arm in zip(found, arms, strict=True)):
-            count, total = (np.array(each).T for each in zip(*found, strict=True))
-            self.note_bends(np.array(grown), count, total, np.array([arm.noise for arm in arms]))
+        count, total = (np.array(each).T for each in zip(*(arm.windows(self.live.edges) for arm in arms), strict=True))
+        self.note_bends(np.array(grown), count, total, np.array([arm.noise for arm in arms]))
+        self.bent = bool(self.odd.any())
 
     def _ahead(self, cells: Cells, pulls: Floats) -> tuple[Floats, Floats, Floats]:
         self._catch_up()
@@ -82,26 +74,9 @@ class LiveTrend(FilteredCurves):
         """Write into the arrays what they lack."""
         for k in self.behind:
             arm = self.live.arms[k]
-            self.outlook[:WEIGHT, :, k], self.outlook[WEIGHT, :, k] = np.array(arm.outlook).T, arm.weights
+            self.outlook[: WEIGHT + 1, :, k] = np.array([each.outlook() for each in arm.filters]).T
             self.seen[k], self.at[k] = arm.seen, arm.at
         self.behind.clear()
 
     def variance_of_a_loss(self, cell: int) -> float:
         return float(self.live.arms[cell].noise)
-
-
-def windows(arm: LiveArm, edges: list[int]) -> tuple[list[float], list[float]]:
-    """How many losses there are before each quarter of the pulls of an arm and in all, and what they come to."""
-    ends = [bisect_right(edges, arm.pulls - k * (arm.pulls // 4)) - 1 for k in (4, 3, 2, 1)]
-    counts, totals = [float(edges[end]) for end in ends], [added(arm.sums[:end]) for end in ends]
-    return [*counts, float(arm.pulls)], [*totals, added(arm.sums)]
-
-
-def may_bend(count: list[float], total: list[float], noise: float) -> bool:
-    """Whether losses rise, or fall faster, by enough to matter; where they do not, :func:`bends` finds nothing either."""
-    sizes = [max(after - before, 1.0) for before, after in pairwise(count)]
-    _, first, second, third = (
-        (after - before) / size for (before, after), size in zip(pairwise(total), sizes, strict=True)
-    )
-    by = max(third - min(first, second), second - third - max(first - second, 0.0))
-    return by > WORTH * abs(second) and by > SURE * math.sqrt(noise / sizes[-1])

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from restsure import checks
 from restsure.description import Description
@@ -39,7 +38,7 @@ class Game:
         self._play = play
         self._queue: deque[tuple[int, int]] = deque()  # (arm, pulls) to hand out before the next decision
         self._out: dict[int, tuple[int, int]] = {}  # arm -> (pulls handed out, pulls of it to hand out after these)
-        self._told: list[tuple[int, NDArray[np.float64]]] = []  # taken, not yet given to the play
+        self._told: list[tuple[int, list[float]]] = []  # taken, not yet given to the play
         self._paid: list[tuple[int, int, float]] = []  # (arm, pulls, their cost), likewise
         self._reasons: dict[int, str] = {}
 
@@ -63,8 +62,7 @@ class Game:
     def spent(self) -> float:
         """Pulls that have been told, in total; what they cost, if they have costs."""
         self._take_in()
-        used: float = self._play.spent()[0].item()
-        return used
+        return self._play.used()
 
     @property
     def over(self) -> bool:
@@ -164,7 +162,7 @@ class Game:
         self._reasons[arm] = reason
         self._play.fail(0, arm)
         if self._play.log is not None:
-            self._play.log.append(Decision(self._play.spent()[0].item(), f"failed: {reason}", arm))
+            self._play.log.append(Decision(self._play.used(), f"failed: {reason}", arm))
 
     def finish(self, arm: int, losses: Sequence[float] = (), *, cost: float | None = None) -> None:
         """``arm`` cannot be pulled any more, but what it has reached stands, and it may still be the one to return.
@@ -226,7 +224,7 @@ class Game:
         play.wanted[0], play.choice[0], play.done[0] = 0, arm, True
         self._queue.clear()
         if play.log is not None:
-            play.log.append(Decision(play.spent()[0].item(), "returned, as was recorded", arm))
+            play.log.append(Decision(play.used(), "returned, as was recorded", arm))
 
     def recommend(self) -> Recommendation:
         """The arm to return: the final answer when the game is over, else the best by what has been seen."""
@@ -316,14 +314,13 @@ class Game:
             self._told.clear()
             self._play.observe_one(arm, block)
             return
-        by_arm: dict[int, list[NDArray[np.float64]]] = {}
+        by_arm: dict[int, list[float]] = {}
         for arm, block in self._told:
-            by_arm.setdefault(arm, []).append(block)
+            by_arm.setdefault(arm, []).extend(block)
         self._told.clear()
-        whole = {arm: np.concatenate(blocks) for arm, blocks in by_arm.items()}
-        for length in sorted({len(losses) for losses in whole.values()}):
-            group = {arm: losses for arm, losses in whole.items() if len(losses) == length}
-            self._play.observe(np.array(list(group)), np.stack(list(group.values())))
+        for length in sorted({len(losses) for losses in by_arm.values()}):
+            group = {arm: losses for arm, losses in by_arm.items() if len(losses) == length}
+            self._play.observe(np.array(list(group)), np.array(list(group.values())))
 
     def _advance(self) -> None:
         """Decide, once everything that was wanted has been told."""
@@ -353,12 +350,15 @@ class Game:
             self._queue.extend(zip(arms.tolist(), new[arms].tolist(), strict=True))
 
 
-def _checked_losses(losses: Any, times: int, arm: int) -> NDArray[np.float64]:
-    """The losses as an array of ``times`` finite floats."""
-    plain = not isinstance(losses, (str, bytes, Set, Mapping)) and isinstance(losses, Iterable)
-    if not plain or getattr(losses, "ndim", 1) != 1:
-        raise InvalidLoss(f"losses={losses!r}: must be a sequence of {times} numbers for arm {arm}")
-    values = losses.tolist() if isinstance(losses, np.ndarray) else list(losses)
+def _checked_losses(losses: Any, times: int, arm: int) -> list[float]:
+    """The losses as ``times`` finite floats."""
+    if type(losses) is list:
+        values = losses
+    else:
+        plain = not isinstance(losses, (str, bytes, Set, Mapping)) and isinstance(losses, Iterable)
+        if not plain or getattr(losses, "ndim", 1) != 1:
+            raise InvalidLoss(f"losses={losses!r}: must be a sequence of {times} numbers for arm {arm}")
+        values = losses.tolist() if isinstance(losses, np.ndarray) else list(losses)
     if len(values) != times:
         raise InvalidLoss(f"losses: must be {times} numbers for arm {arm}, but there are {len(values)}")
     for value in values:
@@ -370,4 +370,4 @@ def _checked_losses(losses: Any, times: int, arm: int) -> NDArray[np.float64]:
             raise InvalidLoss(f"losses: must be numbers, but one of arm {arm} is not ({error})") from None
         if not finite:
             raise InvalidLoss(f"losses: must be finite, but one of arm {arm} is {value}")
-    return np.array(values, dtype=np.float64)
+    return [float(value) for value in values]

@@ -102,9 +102,16 @@ class HorizonLCB(Policy):
         """``u``, above which logarithms begin to tell; infinite without a reference."""
         return math.inf if self.reference is None else (self.reference - self.floor) / KNEE
 
+    @property
+    def shifts(self) -> bool:
+        """Whether losses are played as other numbers than they are."""
+        return self.floor != 0 or self.reference is not None
+
     def played(self, losses: Floats) -> Floats:
         """What the curves are told of losses: their distance from the floor, in logarithms where it is large."""
-        above = losses - self.floor if self.floor else losses
+        if not self.shifts:
+            return losses
+        above = losses - self.floor
         if self.reference is None:
             return above
         return np.where(above > 0, self.knee * np.log1p(np.maximum(above, 0.0) / self.knee), above)

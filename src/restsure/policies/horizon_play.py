@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.estimators import MISFIT, Cells, indices_of
+from restsure.estimators import MISFIT, Cells, at_floor, indices_of
 from restsure.policies.budget import SLACK, Budget, MeasuredBudget, whole_pulls
 from restsure.policies.certified import CertifiedStates
 from restsure.policies.explanation import explain_horizon
@@ -20,7 +20,6 @@ BLOCK = 20  # an arm gets a twentieth of its pulls at a time; up to a tenth cost
 MANY = 128  # arms from which on most indices are left as they were: an old one is only too optimistic
 BATCH = 64  # of them, those refreshed at a time
 EPOCH = 0.95  # share of what was left down to which a stored bound holds
-AT_FLOOR = 2.0**32  # more than anyone pulls: indices at the floor are their arms' pulls, less this
 FEW = 3  # arms that can share a budget and leave nearly all of it to the best; of more, it gets 3/K of what is left
 STRAIGHT = 3  # arms, at the most, that may each hope to go straight; of more, the others pay for such hopes
 COVER = 1.645  # standard deviations on each side of a 90 % interval
@@ -205,8 +204,7 @@ class HorizonLCBPlay(PeerPlay):
         """``M - width S``, or what a curve that does not follow the model may hope for, if that is less.
 
         Few arms may each hope for a straight line as well: nobody else's hopes are paid for by that.
-        No loss is below the floor: of the arms that could be there the least pulled one comes first, and of those the one
-        that could be furthest below. An arm of unknown spread comes before all others.
+        No loss is below the floor: see :func:`at_floor`. An arm of unknown spread comes before all others.
         """
         known = sd < np.inf
         all_known = np.count_nonzero(known) == known.size
@@ -216,9 +214,8 @@ class HorizonLCBPlay(PeerPlay):
             index = np.minimum(index, self.curves.straight(cells, reach.reshape(-1), each).reshape(index.shape))
         if self.odd:
             index = np.minimum(index, self.curves.hope(cells, reach.reshape(-1)).reshape(index.shape))
-        if np.count_nonzero(low := index <= 0) and np.count_nonzero(at_floor := low & ~self.below[rows]):
-            deep = np.minimum(index, 0.0) / self.highest[rows]
-            index = np.where(at_floor, given - AT_FLOOR + 1 / (1 - deep), index)
+        if np.count_nonzero(low := index <= 0) and np.count_nonzero(floored := low & ~self.below[rows]):
+            index = np.where(floored, at_floor(np.minimum(index, 0.0), given, self.highest[rows]), index)
         return index if all_known else np.where(known, index, -1e300 / (1 + given))
 
     def _note_misfits(self) -> None:
@@ -231,7 +228,7 @@ class HorizonLCBPlay(PeerPlay):
                 how = MISFIT[int(kinds[arm])]
                 if self.misfits.get(arm) != how:
                     rule = f"does not follow the curve model ({how}): not given up by extrapolation"
-                    self.log.append(Decision(self.spent()[0].item(), rule, arm))
+                    self.log.append(Decision(self.used(), rule, arm))
                     self.misfits[arm] = how
 
     def reach(self, given: Floats, room: Floats) -> Floats:

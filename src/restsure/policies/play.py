@@ -60,6 +60,11 @@ class Play(ABC):
         """How much of the budget each run has used: pulls, unless they have costs."""
         return np.asarray(self.pulls[self.pick(rows)].sum(axis=1))
 
+    def used(self) -> float:
+        """How much of the budget the first run has used, which is that of a live game."""
+        used: float = self.spent()[0].item()
+        return used
+
     def pick(self, rows: Any) -> Any:
         """The same rows, as a slice where they are all of them: no copy is made then."""
         return slice(None) if isinstance(rows, np.ndarray) and rows.size == self.runs else rows
@@ -75,11 +80,9 @@ class Play(ABC):
         self.skip(cells, losses.shape[1])
         self.learn(cells, losses)
 
-    def observe_one(self, arm: int, losses: NDArray[np.float64]) -> None:
+    def observe_one(self, arm: int, losses: list[float]) -> None:
         """The next losses of one arm of the first run, which is that of a live game."""
-        self.pulls[0, arm] += len(losses)
-        self.wanted[0, arm] -= len(losses)
-        self.learn(slice(arm, arm + 1), losses[None, :])
+        self.observe(slice(arm, arm + 1), np.array([losses]))
 
     def observe_all(self, losses: NDArray[np.float64]) -> None:
         """The next losses of every cell, as ``all_want`` asked for: shape (runs times arms, block)."""
