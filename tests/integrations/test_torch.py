@@ -77,6 +77,11 @@ def test_gives_back_the_best_network_trained() -> None:
     assert result.pulls["slow"] < 15
 
 
+def test_a_network_alone_says_nothing_of_how_it_is_trained() -> None:
+    with pytest.raises(rs.WrongType, match=r"candidates\['a'\]=Linear: must be in a .*TorchLearner"):
+        rs.select({"a": nn.Linear(2, 1)}, budget=10)
+
+
 def test_is_deterministic_and_seeded() -> None:
     one, two, other = (rs.select(candidates(seed), budget=40) for seed in (1, 1, 2))
     assert one.history.to_dict() == two.history.to_dict() != other.history.to_dict()

@@ -467,6 +467,7 @@ def test_any_policy(policy: rs.Policy) -> None:
         ({"data": (np.full((20, 2), np.nan), np.zeros(20))}, "data: X must be finite"),
         ({"data": (np.empty((0, 2)), np.empty(0))}, "data: must have at least one row"),
         ({"data": (X, Y[:, None])}, "data: y must be one number or label a row"),
+        ({"data": (X, np.full(len(X), "2026-01-01", "M8[D]"))}, "data: y must be numbers or labels, not datetime64"),
         ({"data": []}, "data: must have at least one batch"),
         ({"data": [(X, Y, Y)]}, "data: batch 0 must be a pair"),
         ({"data": 5}, "data: must be .*, not int"),

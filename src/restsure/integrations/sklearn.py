@@ -11,6 +11,7 @@ from restsure import checks
 from restsure.errors import InvalidParameter, MissingExtra, NoArmLeft, WrongType
 from restsure.policies import Policy
 from restsure.training import Result, select
+from restsure.training.estimator_learners import takes_nan
 
 try:
     from sklearn.base import (
@@ -102,6 +103,7 @@ class _Selective(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sc
         tags, theirs = super().__sklearn_tags__(), [get_tags(model) for model in self._models()]
         # whoever cannot take the data only drops out: it is enough if one can
         tags.input_tags.sparse = any(their.input_tags.sparse for their in theirs)
+        tags.input_tags.allow_nan = any(takes_nan(model) for model in self._models())
         tags.input_tags.positive_only = bool(theirs) and all(their.input_tags.positive_only for their in theirs)
         return tags
 
@@ -141,12 +143,15 @@ class _Selective(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
     def _ask_winner(self, method: str, X: Any) -> Any:
         check_is_fitted(self)
-        checked = validate_data(self, X, reset=False, skip_check_array=_is_frame(X), accept_sparse="csr")
+        finite = not takes_nan(self.best_estimator_) or "allow-nan"
+        rules = {"accept_sparse": "csr", "ensure_all_finite": finite}
+        checked = validate_data(self, X, reset=False, skip_check_array=_is_frame(X), **rules)
         return getattr(self.best_estimator_, method)(checked)
 
     def _checked_data(self, X: Any, y: Any, **rules: Any) -> tuple[Any, Any]:
         """Numbers, dense or sparse; a data frame stays one, with columns of any kind."""
         kind = None if _is_frame(X) else "numeric"
+        rules["ensure_all_finite"] = not get_tags(self).input_tags.allow_nan or "allow-nan"
         checked, targets = validate_data(self, X, y, accept_sparse="csr", dtype=kind, **rules)
         return X if _is_frame(X) else checked, targets
 

@@ -7,9 +7,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from restsure.errors import InvalidLoss, WrongType
+from restsure.errors import InvalidLoss, InvalidParameter, WrongType
 from restsure.training.batch_learner import BatchLearner, Judge
 from restsure.training.estimator_learners import estimator_learner
+from restsure.training.stream import values_of
 
 __all__ = ["BatchLearner", "Judge", "Learner", "LoopLearner", "as_learner"]
 
@@ -50,6 +51,8 @@ class RiverLearner(BatchLearner):
         return isinstance(last, Classifier) or hasattr(last, "predict_proba_one")
 
     def learn(self, x: Any, y: Any) -> None:
+        if self.judge.stream.nan and (values := values_of(x)).dtype.kind == "f" and np.isnan(values).any():
+            raise InvalidParameter("X must be finite, but has NaN, which river's models would learn from for good")
         for row, target in zip(_samples(x), y.tolist(), strict=True):
             self.model.learn_one(row, target)
 
@@ -84,6 +87,13 @@ def as_learner(name: str, candidate: Any, judge: Judge | None) -> Learner:
     """The learner for a candidate; ``judge`` is None when there is no data."""
     if isinstance(candidate, type):
         raise WrongType(f"candidates[{name!r}]={candidate!r}: must be an object, not a class")
+    if str(getattr(getattr(candidate, "train", None), "__module__", "")).startswith(
+        "torch."
+    ):  # which switches a mode only
+        raise WrongType(
+            f"candidates[{name!r}]={type(candidate).__name__}: must be in a restsure.integrations.torch.TorchLearner, which "
+            f"says how it is trained"
+        )
     if isinstance(candidate, Learner):
         return candidate
     if isinstance(candidate, Iterator):

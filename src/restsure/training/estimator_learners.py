@@ -38,6 +38,17 @@ def estimator_learner(candidate: Any) -> Callable[[Any, Judge], BatchLearner] | 
     return None
 
 
+def takes_nan(candidate: Any) -> bool:
+    """Whether an estimator or the last step of a pipeline says that it takes NaN, or an imputer is in it."""
+    parts = [_steps(candidate)[-1]]
+    if hasattr(candidate, "get_params") and not isinstance(candidate, type):
+        parts += [part for part in candidate.get_params().values() if type(part).__name__.endswith("Imputer")]
+    tags = [
+        part.__sklearn_tags__() for part in parts if hasattr(part, "__sklearn_tags__") and not isinstance(part, type)
+    ]
+    return any(each.input_tags.allow_nan for each in tags)
+
+
 class EstimatorLearner(BatchLearner):
     """An estimator with scikit-learn's interface."""
 

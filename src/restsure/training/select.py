@@ -18,6 +18,7 @@ from restsure.journal import Journal, Record, States, encoded
 from restsure.policies import HorizonLCB, Policy
 from restsure.training.adapters import BatchLearner, Judge, Learner, LoopLearner, as_learner
 from restsure.training.checkpoints import Checkpoints, Keeper
+from restsure.training.estimator_learners import takes_nan
 from restsure.training.executors import Executor, InProcess
 from restsure.training.identity import check_same, told, versions
 from restsure.training.losses import OF_NUMBERS, loss_named
@@ -71,6 +72,8 @@ def select(
     part. The errors of a regression are compared in logarithms where they exceed those of the best constant
     (``HorizonLCB(reference=...)``), and reported as they are.
 
+    NaN in X is refused unless a candidate takes it, as boosters and pipelines with an imputer do; the others are out then.
+
     ``validation``: a pair (X, y), or a share of the rows (.1, say), which is drawn by ``random_state`` and held back: for data
     that are passed over more than once, since the batch that comes next was then learnt before.
 
@@ -104,9 +107,10 @@ def select(
     checks.instance("executor", executor, Executor)
     rule = Checkpoints() if checkpoints is None else checkpoints
     checks.instance("checkpoints", rule, Checkpoints)
+    nan = any(takes_nan(candidate) for candidate in candidates.values())  # whoever does not is out where there is any
     if isinstance(validation, numbers.Real) and data is not None:
-        data, validation, classes = _hold_back(data, validation, classes, seed)
-    stream = open_stream(data, batch_size=_batch_size(batch_size, data, meter), seed=seed)
+        data, validation, classes = _hold_back(data, validation, classes, seed, nan)
+    stream = open_stream(data, batch_size=_batch_size(batch_size, data, meter), seed=seed, nan=nan)
     judge = _judge(stream, loss, validation, classes)
     learners = [as_learner(name, candidates[name], judge) for name in names]
     _check_apart(names, learners)
@@ -263,12 +267,12 @@ def _batch_size(value: int | None, data: Any, meter: Meter) -> int:
     return max(_SMALLEST_BATCH, -(-count // (_STEPS if meter.measures else int(meter.total))))
 
 
-def _hold_back(data: Any, share: Any, classes: Any, seed: int) -> tuple[Any, tuple[Any, Any], Any]:
+def _hold_back(data: Any, share: Any, classes: Any, seed: int, nan: bool) -> tuple[Any, tuple[Any, Any], Any]:
     """What is left of the data, the share of it that candidates are judged by, and the classes, should one be in that only."""
     share = checks.real("validation", share, above=0, below=1)
     if not is_pair(data):
         raise InvalidParameter(f"validation={share:g}: must be (X, y), since only of arrays a share can be held back")
-    data = checked_pair("data", *data)
+    data = checked_pair("data", *data, nan=nan)
     left, held = split_rows(data, share, seed)
     return left, held, np.unique(data[1]) if classes is None else classes
 
@@ -285,7 +289,7 @@ def _judge(stream: Stream | None, loss: Any, validation: Any, classes: Any) -> J
             raise WrongType(
                 f"validation: must be a pair (X, y) or a share of the rows, not {type(validation).__name__}"
             )
-        held_out = checked_pair("validation", *validation)
+        held_out = checked_pair("validation", *validation, nan=stream.nan)
     part = stream.size if isinstance(stream, ArrayStream) else len(stream.batch(0)[1])
     labels = stream.classes() if classes is None else np.unique(np.asarray(classes))
     return Judge(stream, loss_named(loss), labels, held_out, part)

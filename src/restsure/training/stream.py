@@ -18,7 +18,13 @@ Batch = tuple[Any, Any]
 
 
 class Stream(ABC):
-    """Batches by number, from 0 on, for ever: after the last one comes the next pass over the data."""
+    """Batches by number, from 0 on, for ever: after the last one comes the next pass over the data.
+
+    ``nan``: whether features may have NaN, for candidates that take it.
+    """
+
+    def __init__(self, nan: bool = False):
+        self.nan = nan
 
     @abstractmethod
     def batch(self, s: int) -> Batch:
@@ -40,8 +46,9 @@ class Stream(ABC):
 class ArrayStream(Stream):
     """Arrays, data frames or sparse matrices in batches of random order, reshuffled for every pass by the seed."""
 
-    def __init__(self, x: Any, y: Any, *, batch_size: int, seed: int):
-        self.x, self.y = checked_pair("data", x, y)
+    def __init__(self, x: Any, y: Any, *, batch_size: int, seed: int, nan: bool = False):
+        super().__init__(nan)
+        self.x, self.y = checked_pair("data", x, y, nan=nan)
         self.size = min(batch_size, len(self.y))
         self.a_pass = len(self.y) // self.size
         self.seed = seed
@@ -82,7 +89,8 @@ class BatchStream(Stream):
     still need them; when it ends, the batches come again.
     """
 
-    def __init__(self, batches: Iterable[Batch]):
+    def __init__(self, batches: Iterable[Batch], nan: bool = False):
+        super().__init__(nan)
         self.ready = batches if isinstance(batches, Sequence) else None
         self.kept = list[Batch]()
         self.coming: Iterator[Batch] | None = None if self.ready is not None else iter(batches)
@@ -91,10 +99,10 @@ class BatchStream(Stream):
 
     def batch(self, s: int) -> Batch:
         if self.ready is not None:
-            return _checked_batch(self.ready[s % len(self.ready)], s % len(self.ready))
+            return _checked_batch(self.ready[s % len(self.ready)], s % len(self.ready), self.nan)
         while self.coming is not None and len(self.kept) <= s:
             try:
-                self.kept.append(_checked_batch(next(self.coming), len(self.kept)))
+                self.kept.append(_checked_batch(next(self.coming), len(self.kept), self.nan))
             except StopIteration:
                 self.coming = None
         if not self.kept:
@@ -118,14 +126,14 @@ class BatchStream(Stream):
         return (self.batch(s) for s in range(count))
 
 
-def open_stream(data: Any, *, batch_size: int, seed: int) -> Stream | None:
+def open_stream(data: Any, *, batch_size: int, seed: int, nan: bool = False) -> Stream | None:
     """From what a user has: a pair of arrays, an iterable of batches or samples, or None when the learners own their data."""
     if data is None:
         return None
     if is_pair(data):
-        return ArrayStream(*data, batch_size=batch_size, seed=seed)
+        return ArrayStream(*data, batch_size=batch_size, seed=seed, nan=nan)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, dict)) and not hasattr(data, "shape"):
-        return BatchStream(_in_batches(data, batch_size))
+        return BatchStream(_in_batches(data, batch_size), nan)
     raise WrongType(f"data: must be (X, y), an iterable of batches (X, y), or None, not {type(data).__name__}")
 
 
@@ -173,8 +181,8 @@ def split_rows(data: tuple[Any, NDArray[Any]], share: float, seed: int) -> tuple
     return (take(x, left), y[left]), (take(x, held), y[held])
 
 
-def checked_pair(name: str, x: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-    """Features and targets of the same number of rows, at least one, without NaN."""
+def checked_pair(name: str, x: Any, y: Any, *, nan: bool = False) -> tuple[Any, NDArray[Any]]:
+    """Features and targets of the same number of rows, at least one; the features without NaN, unless ``nan``."""
     targets = np.asarray(y)
     rows = _rows(x)
     if rows is None:
@@ -187,13 +195,22 @@ def checked_pair(name: str, x: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         raise InvalidParameter(f"{name}: X and y must have as many rows, but have {rows} and {len(targets)}")
     if rows == 0:
         raise InvalidParameter(f"{name}: must have at least one row")
-    values = x.data if hasattr(x, "tocsr") else x.to_numpy() if hasattr(x, "to_numpy") else x
-    for what, array in (("X", np.asarray(values)), ("y", targets)):
-        if array.dtype.kind == "f" and not _is_finite(array):
+    if targets.dtype.kind not in "biufOUS":
+        raise WrongType(f"{name}: y must be numbers or labels, not {targets.dtype}")
+    features = values_of(x)
+    if nan and features.dtype.kind == "f" and np.isinf(features).any():
+        raise InvalidParameter(f"{name}: X must be finite or NaN, but has infinite entries")
+    for what, array in (("X", features), ("y", targets)):
+        if array.dtype.kind == "f" and not (nan and what == "X") and not _is_finite(array):
             raise InvalidParameter(f"{name}: {what} must be finite, but has NaN or infinite entries")
     if targets.dtype.kind == "O":
         _check_labels(name, targets)
     return x.tocsr() if hasattr(x, "tocsr") else x, targets
+
+
+def values_of(x: Any) -> NDArray[Any]:
+    """The entries of features; of a sparse matrix, those that it has."""
+    return np.asarray(x.data if hasattr(x, "tocsr") else x.to_numpy() if hasattr(x, "to_numpy") else x)
 
 
 def _check_labels(name: str, labels: NDArray[Any]) -> None:
@@ -238,7 +255,7 @@ def _rows(x: Any) -> int | None:
     return len(x) if isinstance(x, (list, tuple)) else None
 
 
-def _checked_batch(batch: Any, number: int) -> Batch:
+def _checked_batch(batch: Any, number: int, nan: bool) -> Batch:
     if not isinstance(batch, (tuple, list)) or len(batch) != 2:
         raise WrongType(f"data: batch {number} must be a pair (X, y), but is {type(batch).__name__}")
-    return checked_pair(f"data: batch {number}", *batch)
+    return checked_pair(f"data: batch {number}", *batch, nan=nan)
