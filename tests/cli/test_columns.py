@@ -38,6 +38,12 @@ def test_whole_numbers_are_labels_and_others_are_not(tmp_path: Path) -> None:
     assert read(tmp_path, "a,y\n")[0].shape == (0, 1)
 
 
+def test_an_empty_cell_is_a_gap(tmp_path: Path) -> None:
+    x, y = read(tmp_path, "a,y,b\n1,2,\n ,3,nan\n")
+    np.testing.assert_equal(x, [[1.0, np.nan], [np.nan, np.nan]])
+    assert y.tolist() == [2, 3]
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -46,7 +52,7 @@ def test_whole_numbers_are_labels_and_others_are_not(tmp_path: Path) -> None:
         ("y,y\n1,2\n", "data.target='y': must be one of the columns y, y"),
         ("a,y\n1,2\n1\n", "line 3: must have 2 columns, but has 1"),
         ("a,y\n1,2\n1,2,3\n", "line 3: must have 2 columns, but has 3"),
-        ("a,y\n1,2\n\n,2\n", "line 4: a must be a number, but is ''"),
+        ("a,y\n1,2\n\n1,\n", "line 4: y must not be empty"),
         ("a,y\nred,2\n", "line 2: a must be a number, but is 'red'"),
     ],
 )

@@ -1,6 +1,7 @@
-"""Data in a .csv: a line of names, then numbers, and one column of targets, which may be text."""
+"""Data in a .csv: a line of names, then numbers, and one column of targets, which may be text. An empty cell is NaN."""
 
 import csv
+import math
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ def read_columns(name: str, path: Path, target: Any) -> tuple[NDArray[np.float64
         where = f"{name}.file={str(path)!r}, line {line}"
         if len(row) != len(columns):
             raise InvalidParameter(f"{where}: must have {len(columns)} columns, but has {len(row)}")
+        if not row[at].strip():
+            raise InvalidParameter(f"{where}: {target} must not be empty")
         features.append([_number(row[k], where, column) for k, column in enumerate(columns) if k != at])
     x = np.array(features, dtype=np.float64).reshape(len(features), len(columns) - 1)
     return x, _plain([row[at] for _, row in lines[1:]])
@@ -33,7 +36,7 @@ def read_columns(name: str, path: Path, target: Any) -> tuple[NDArray[np.float64
 
 def _number(cell: str, where: str, column: str) -> float:
     try:
-        return float(cell)
+        return float(cell) if cell.strip() else math.nan
     except ValueError:
         raise InvalidParameter(f"{where}: {column} must be a number, but is {cell!r}") from None
 

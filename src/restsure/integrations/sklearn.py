@@ -198,7 +198,8 @@ class SelectiveClassifier(ClassifierMixin, _Selective):  # type: ignore[misc]
     ``random_state`` orders the data, and becomes the random state of candidates that were given none.
 
     X is an array, a sparse matrix or a data frame, and a data frame goes to the candidates as it is, so that pipelines can
-    choose columns by name. A candidate that fails is out, and a ``FitFailedWarning`` names it; if all fail, fit does.
+    choose columns by name. NaN is accepted if a candidate takes it. A candidate that fails is out, and a ``FitFailedWarning``
+    names it; if all fail, fit does.
 
     After ``fit``: ``best_estimator_`` and ``best_name_``, the winner; ``result_``, with pulls, losses, certificate and reasons;
     ``classes_``; ``n_features_in_``; ``feature_names_in_`` if X has names. ``predict_proba``, ``predict_log_proba`` and
