@@ -73,6 +73,8 @@ The same candidates on other data, as they came: no constant was ever looked for
 
 Likewise, with twelve regressors; error and regret in percent of the variance. The diabetes are passed over up to ten times,
 where learning 330 patients by heart looks like progress to whoever is judged by the next batch.
+
+Mean places among all methods, on these regressions and the tasks before: {standings}
 """,
     "overhead": """### What select takes beside training
 
@@ -280,6 +282,23 @@ def pooled(*files: str) -> str:
     return "; ".join(parts)
 
 
+def standings(*files: str) -> str:
+    """Where each method comes among all, over the problems of some files."""
+    problems = dict[tuple[str, str], dict[str, float]]()
+    for row in (row for file in files for row in read(file) if row["regret"] and row["method"] != "oracle"):
+        problems.setdefault((row["task"], row["budget"]), {})[row["method"]] = float(row["regret"])
+    places = dict[str, list[int]]()
+    for scores in problems.values():
+        for place, method in enumerate(sorted(scores, key=scores.__getitem__), start=1):
+            places.setdefault(method, []).append(place)
+    first, second, *_, last = sorted(places, key=lambda method: mean(places[method]))
+    told = [f"`{method}` {mean(places[method]):.1f}" for method in (first, second, last)]
+    return (
+        f"{told[0]}, {told[1]}, last {told[2]} of {len(places)}; `restsure` is the first of all on "
+        f"{places['restsure'].count(1)} of {len(problems)}."
+    )
+
+
 def scheduler_table(rows: list[dict[str, str]]) -> list[str]:
     """A line a task and scheduler: means over the seeds."""
     lines = ["| task | scheduler | test error | regret | iterations used |", "|---|---|---|---|---|"]
@@ -335,7 +354,11 @@ def section(name: str) -> str:
         parts = [listing(kept)]
     else:
         parts = [listing(rows)] if name not in TABLES else [matrix(rows, value) for value in TABLES[name]]
-    note = NOTES[name].format(pooled=pooled("live", name)) if name == "live_fresh" else NOTES[name]
+    note = NOTES[name]
+    if name == "live_fresh":
+        note = note.format(pooled=pooled("live", name))
+    if name == "live_regressions":
+        note = note.format(standings=standings("live_others", name))
     return "\n".join([note, *("\n".join(part) + "\n" for part in parts), made_by(rows), ""])
 
 
