@@ -71,8 +71,8 @@ The same candidates on other data, as they came: no constant was ever looked for
 """,
     "live_regressions": """### Regressions
 
-Likewise, with twelve regressors; error and regret in percent of the variance. The diabetes are passed over up to ten times,
-where learning 330 patients by heart looks like progress to whoever is judged by the next batch.
+Likewise, with twelve regressors; error and regret in percent of the variance. The 330 patients with diabetes are passed over up
+to ten times.
 
 Mean places among all methods, on these regressions and the tasks before: {standings}
 """,
