@@ -58,6 +58,7 @@ def save(folder: Path, name: str, plot: Any, what: Any, height: float = 3.8) -> 
 def main(folder: Path) -> None:
     result = train()
     print(result)
+    folder.mkdir(parents=True, exist_ok=True)
     result.plot(folder / "1_run.png")
     save(folder, "2_curves", rs.report.plot_curves, result)
     save(folder, "3_outlook", rs.report.plot_outlook, result)

@@ -4,7 +4,6 @@ from restsure.estimators.base import Cells, Curves, Design, Estimator, Residuals
 from restsure.estimators.curve_bank import CurveBank
 from restsure.estimators.curve_model import CurveModel, CurveStates, PowerLaw, PowerLawStates
 from restsure.estimators.fit import CurveFit, fit_curve
-from restsure.estimators.kalman import at_floor
 from restsure.estimators.least_squares import LeastSquares
 from restsure.estimators.live_trend import LiveTrend
 from restsure.estimators.log_trend import LogTrend
@@ -28,7 +27,6 @@ __all__ = [
     "PowerLawStates",
     "Residuals",
     "TwoWindow",
-    "at_floor",
     "fit_curve",
     "indices_of",
     "quadratic_norm",

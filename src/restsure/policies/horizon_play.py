@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from restsure.estimators import MISFIT, Cells, at_floor, indices_of
+from restsure.estimators import MISFIT, Cells, indices_of
+from restsure.estimators.kalman import at_floor
 from restsure.policies.budget import SLACK, Budget, MeasuredBudget, whole_pulls
 from restsure.policies.certified import CertifiedStates
 from restsure.policies.explanation import explain_horizon

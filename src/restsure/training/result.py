@@ -127,7 +127,7 @@ class Result:
             used = f"{self.pulls[self.name]:,} of {spent} training steps, among"
         known = f" ({low:.4g} to {high:.4g})" if math.isfinite(low) or math.isfinite(high) else ""
         lost = [name for name in self.names if name in self.failures]
-        failed = f", of which {', '.join(lost)} failed" if lost else ""
+        failed = f", of which {', '.join(lost) if len(lost) < 4 else len(lost)} failed" if lost else ""
         return f"{self.name}: loss {self.loss:.4g}{known} after {used} {len(self.names)} candidates{failed}{cut}"
 
     def explain(self) -> str:
