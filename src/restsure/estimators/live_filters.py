@@ -128,8 +128,10 @@ OF_FILTER = (
 
 
 class LiveFilter:
-    """A filter of an arm: after all complete groups; what it predicts from there, or from what there is of the next one; and
-    how likely it is, by this arm alone and among all."""
+    """A filter of an arm, after all complete groups of losses.
+
+    And what it predicts from there, or from what there is of the next group; how likely it is, by this arm alone and among all.
+    """
 
     def __init__(self, kind: Kind, offset: float) -> None:
         self.kind, self.rate, self.offset = kind, kind.rate, offset
@@ -184,10 +186,8 @@ class LiveFilter:
         """Mean and variance after so many pulls."""
         time = math.log(pulls + self.offset) - self.since
         h = 1 - math.exp(self.rate * time)
-        mean = self.start - self.fall * h
-        return mean if mean > self.bottom else self.bottom, self.spread + self.drifts * time - h * (
-            self.less - self.more * h
-        )
+        mean, variance = self.start - self.fall * h, self.spread + self.drifts * time - h * (self.less - self.more * h)
+        return mean if mean > self.bottom else self.bottom, variance
 
 
 OF_ARM = (
@@ -365,16 +365,16 @@ class LiveArm:
         """How many losses there are before each quarter of its pulls and in all, and what they come to."""
         counts: list[float] = []
         totals: list[float] = []
-        group, total = 0, 0.0
-        for k in (4, 3, 2, 1):
-            end = bisect_right(edges, self.pulls - k * (self.pulls // 4)) - 1
-            for each in range(group, end):
-                total += self.sums[each]
-            group = end
+        done, total = 0, 0.0
+        for quarters in (4, 3, 2, 1):
+            end = bisect_right(edges, self.pulls - quarters * (self.pulls // 4)) - 1
+            for group in range(done, end):
+                total += self.sums[group]
+            done = end
             counts.append(float(edges[end]))
             totals.append(total)
-        for each in range(group, len(self.sums)):
-            total += self.sums[each]
+        for group in range(done, len(self.sums)):
+            total += self.sums[group]
         counts.append(float(self.pulls))
         totals.append(total)
         return counts, totals

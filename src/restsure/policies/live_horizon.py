@@ -56,7 +56,7 @@ class LiveHorizonPlay(HorizonLCBPlay):
                     return
         super().decide(rows)
         if isinstance(curves, LiveTrend):
-            curves.live.began = math.inf  # what was known of indices may be true no more
+            curves.live.began = math.inf  # bounds of indices may be true no more
 
     def _pull_one(self, curves: LiveTrend, left: int) -> None:
         """A block for the arm with the lowest index."""
