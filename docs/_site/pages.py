@@ -26,7 +26,10 @@ OUTSIDE = {
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "index.md": {"hide": ["navigation"]},
-    "benchmarks.md": {"hide": ["navigation"], "search": {"boost": 0.3}},  # wide tables, which have every word many times
+    "benchmarks.md": {
+        "hide": ["navigation"],
+        "search": {"boost": 0.3},
+    },  # wide tables, which have every word many times
     "changelog.md": {"search": {"boost": 0.3}},
 }
 """What the theme is told of a page; the pages themselves are read elsewhere too, and have no head."""

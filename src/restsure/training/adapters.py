@@ -87,9 +87,8 @@ def as_learner(name: str, candidate: Any, judge: Judge | None) -> Learner:
     """The learner for a candidate; ``judge`` is None when there is no data."""
     if isinstance(candidate, type):
         raise WrongType(f"candidates[{name!r}]={candidate!r}: must be an object, not a class")
-    if str(getattr(getattr(candidate, "train", None), "__module__", "")).startswith(
-        "torch."
-    ):  # which switches a mode only
+    train = getattr(candidate, "train", None)
+    if str(getattr(train, "__module__", None)).startswith("torch."):  # that of a network, which switches a mode only
         raise WrongType(
             f"candidates[{name!r}]={type(candidate).__name__}: must be in a restsure.integrations.torch.TorchLearner, which "
             f"says how it is trained"

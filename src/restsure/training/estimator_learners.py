@@ -41,12 +41,10 @@ def estimator_learner(candidate: Any) -> Callable[[Any, Judge], BatchLearner] | 
 def takes_nan(candidate: Any) -> bool:
     """Whether an estimator or the last step of a pipeline says that it takes NaN, or an imputer is in it."""
     parts = [_steps(candidate)[-1]]
-    if hasattr(candidate, "get_params") and not isinstance(candidate, type):
+    if _is_pipeline(candidate):
         parts += [part for part in candidate.get_params().values() if type(part).__name__.endswith("Imputer")]
-    tags = [
-        part.__sklearn_tags__() for part in parts if hasattr(part, "__sklearn_tags__") and not isinstance(part, type)
-    ]
-    return any(each.input_tags.allow_nan for each in tags)
+    estimators = [part for part in parts if hasattr(part, "__sklearn_tags__") and not isinstance(part, type)]
+    return any(part.__sklearn_tags__().input_tags.allow_nan for part in estimators)
 
 
 class EstimatorLearner(BatchLearner):

@@ -198,11 +198,11 @@ def checked_pair(name: str, x: Any, y: Any, *, nan: bool = False) -> tuple[Any, 
     if targets.dtype.kind not in "biufOUS":
         raise WrongType(f"{name}: y must be numbers or labels, not {targets.dtype}")
     features = values_of(x)
-    if nan and features.dtype.kind == "f" and np.isinf(features).any():
-        raise InvalidParameter(f"{name}: X must be finite or NaN, but has infinite entries")
-    for what, array in (("X", features), ("y", targets)):
-        if array.dtype.kind == "f" and not (nan and what == "X") and not _is_finite(array):
-            raise InvalidParameter(f"{name}: {what} must be finite, but has NaN or infinite entries")
+    if not _is_finite(features) and (not nan or np.isinf(features).any()):
+        rule = "finite or NaN, but has infinite" if nan else "finite, but has NaN or infinite"
+        raise InvalidParameter(f"{name}: X must be {rule} entries")
+    if not _is_finite(targets):
+        raise InvalidParameter(f"{name}: y must be finite, but has NaN or infinite entries")
     if targets.dtype.kind == "O":
         _check_labels(name, targets)
     return x.tocsr() if hasattr(x, "tocsr") else x, targets
@@ -232,6 +232,9 @@ def is_text(labels: NDArray[Any]) -> bool:
 
 
 def _is_finite(array: NDArray[Any]) -> bool:
+    """Whether there is no NaN and nothing infinite; of what are no floats, there is none."""
+    if array.dtype.kind != "f":
+        return True
     with np.errstate(over="ignore", invalid="ignore"):
         flat = array.ravel(order="K") if array.flags.forc else None
         # takes no memory, and less time; where it overflows, it says nothing
