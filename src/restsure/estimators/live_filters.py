@@ -6,7 +6,8 @@ docstrings have the mathematics, are for many. The four formulas at the top serv
 
 Nothing is imported here but functions of numbers and constants, so that mypyc can compile it (``hatch_build.py``). Between two
 decisions a model is trained, and then nothing of this is in the processor's caches any more: what takes time is to fetch it.
-So whatever belongs together is one object with plain numbers in it, and nothing is looked at without need.
+So whatever belongs together is one object with plain numbers in it, those first that are looked at together, and nothing is
+looked at without need.
 """
 
 import math
@@ -134,12 +135,12 @@ class LiveFilter:
     """
 
     def __init__(self, kind: Kind, offset: float) -> None:
-        self.kind, self.rate, self.offset = kind, kind.rate, offset
-        self.level, self.p11, self.trend, self.p12, self.p22 = 0.0, 0.0, 0.0, 0.0, 0.0
-        self.likelihood, self.end = 0.0, 0.0  # twice the log of weight and likelihood; where it is along log-time
+        self.rate, self.offset, self.weight = kind.rate, offset, 0.0
         self.start, self.spread, self.since, self.fall = 0.0, 0.0, 0.0, 0.0
         self.drifts, self.less, self.more, self.bottom = 0.0, 0.0, 0.0, 0.0
-        self.found, self.alone, self.weight = 0.0, 0.0, 0.0
+        self.kind, self.found, self.alone = kind, 0.0, 0.0
+        self.level, self.p11, self.trend, self.p12, self.p22 = 0.0, 0.0, 0.0, 0.0, 0.0
+        self.likelihood, self.end = 0.0, 0.0  # twice the log of weight and likelihood; where it is along log-time
 
     def plain(self) -> list[float]:
         return [float(getattr(self, name)) for name in OF_FILTER]
@@ -201,19 +202,20 @@ class LiveArm:
     """An arm: its losses, in groups; how large and how noisy they are; its filters, and with what they were started."""
 
     def __init__(self, track: Track) -> None:
+        self.pulls = 0
+        self.seen, self.at = 0, 1.0  # losses that predictions rest on, and the pull from which they start
+        self.bound = -math.inf  # of its index from below
+        self.scanned = False  # whether it was computed again in the scan that is going on
+        self.filters = [LiveFilter(track.kinds[j], track.offsets[j]) for j in range(len(track.kinds))]
+        self.done = 0  # complete groups that these have run over
         self.track = track
-        self.pulls, self.before, self.last = 0, 0.0, 0.0
+        self.before, self.last = 0.0, 0.0
         self.total, self.highest = 0.0, -math.inf
         self.squares, self.older = 0.0, 0.0  # weighed squares of second differences, of this age and of the one before
         self.ends, self.skipped = 16, 2.0  # when the next age begins; twice the weights of losses before these ages
         self.sums: list[float] = []  # of each group
         self.edge = 0  # losses there are when the last group is full
         self.scale, self.noise, self.height = math.nan, math.nan, math.nan
-        self.filters = [LiveFilter(track.kinds[j], track.offsets[j]) for j in range(len(track.kinds))]
-        self.done = 0  # complete groups that these have run over
-        self.seen, self.at = 0, 1.0  # losses that predictions rest on, and the pull from which they start
-        self.bound = -math.inf  # of its index from below
-        self.scanned = False  # whether it was computed again in the scan that is going on
 
     def plain(self) -> dict[str, object]:
         """All that is known of it, as numbers and lists."""
@@ -408,6 +410,7 @@ class LiveFilters:
             self.arms.append(LiveArm(known[0]))
         self.edges = list(range(2 * SHARE + 1))
         self.told, self.height, self.stock_at = 0, math.inf, 0.0
+        self.fresh: list[int] = []  # arms with losses that the filters have not run over
         self.began = math.inf  # what was left of the budget when the bounds of indices were begun
 
     def plain(self) -> tuple[list[int], list[float], int, float, float, float, list[dict[str, object]]]:
@@ -420,25 +423,24 @@ class LiveFilters:
         self.edges, self.of_all, self.told, self.height, self.stock_at, self.began, arms = plain
         for k in range(len(arms)):
             self.arms[k].revive(arms[k])
+        self.fresh = [k for k, arm in enumerate(self.arms) if arm.seen < arm.pulls]
 
     def add(self, arm: int, losses: list[float]) -> None:
         """The next losses of an arm."""
         self.told += len(losses)
+        if arm not in self.fresh:
+            self.fresh.append(arm)
         self.arms[arm].add(losses, self.height, self.edges)
-
-    def fresh(self) -> list[int]:
-        """Arms with losses that the filters have not run over."""
-        return [k for k, arm in enumerate(self.arms) if arm.seen < arm.pulls]
 
     def due(self) -> bool:
         """Whether to take stock: losses have grown by a twentieth, or an arm has its first ones."""
         if self.told >= self.stock_at:
             return True
-        return any(arm.pulls and not arm.seen for arm in self.arms)
+        return any(not self.arms[k].seen for k in self.fresh)
 
     def grown(self) -> list[int]:
         """Arms with new losses that have enough of them to tell whether they bend."""
-        return [k for k, arm in enumerate(self.arms) if arm.seen < arm.pulls and arm.pulls >= FEWEST]
+        return sorted([k for k in self.fresh if self.arms[k].pulls >= FEWEST])
 
     def suspects(self, arms: list[int]) -> bool:
         """Whether any of these may bend."""
@@ -446,9 +448,10 @@ class LiveFilters:
 
     def refresh(self, stock: bool) -> list[int]:
         """Run the filters over new losses, after stock was taken, if so; the arms whose predictions have changed."""
-        fresh = self.fresh()
+        fresh, self.fresh = self.fresh, []
         if stock:
-            fresh = sorted({*fresh, *self._take_stock()})
+            fresh += self._take_stock()
+        fresh = sorted({*fresh})
         for k in fresh:
             self.arms[k].run(self.edges, self.of_all)
         for k in fresh:

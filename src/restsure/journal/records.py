@@ -3,8 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from restsure.errors import DamagedRun
 
@@ -12,8 +11,7 @@ START = b""
 """What the chain begins with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """The ``number``-th thing that happened, counted from 1: what ``kind`` of thing, written when and by which writer."""
 
     number: int

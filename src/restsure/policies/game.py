@@ -58,6 +58,11 @@ class Game:
         self._take_in()
         return tuple(self._play.pulls[0].tolist())
 
+    def pulls_of(self, arm: int) -> int:
+        """Pulls of one arm that have been told."""
+        self._take_in()
+        return int(self._play.pulls[0, self._known(arm)])
+
     @property
     def spent(self) -> float:
         """Pulls that have been told, in total; what they cost, if they have costs."""
@@ -300,6 +305,8 @@ class Game:
         return checks.whole(name, value[arm], at_least=1)
 
     def _known(self, arm: Any) -> int:
+        if type(arm) is int and 0 <= arm < self.n_arms:
+            return arm
         return checks.whole("arm", arm, at_least=0, at_most=self.n_arms - 1)
 
     def _take_in(self) -> None:

@@ -24,6 +24,7 @@ class LiveHorizonPlay(HorizonLCBPlay):
 
     def __init__(self, policy: "HorizonLCB", budget: Budget, *, log: bool):
         super().__init__(policy, budget, 1, log=log)
+        self.shifts = policy.shifts
 
     def used(self) -> float:
         if isinstance(self.curves, LiveTrend) and self.budget.plain:
@@ -36,7 +37,7 @@ class LiveHorizonPlay(HorizonLCBPlay):
             return
         self.pulls[0, arm] += len(losses)
         self.wanted[0, arm] -= len(losses)
-        played = self.policy.played(np.array(losses)).tolist() if self.policy.shifts else losses
+        played = self.policy.played(np.array(losses)).tolist() if self.shifts else losses
         if (highest := max(played)) > self.highest[0]:
             self.highest[0] = highest
         if min(played) < 0:
@@ -45,6 +46,8 @@ class LiveHorizonPlay(HorizonLCBPlay):
 
     def decide(self, rows: Rows) -> None:
         curves = self.curves
+        if self.starting:
+            self.starting = bool((self.pulls < self.first).any())
         if isinstance(curves, LiveTrend) and self.budget.plain and not self.starting:
             left = self.horizon - curves.live.told
             if left >= 1 and not np.count_nonzero(self.failed) and not np.count_nonzero(self.wanted):

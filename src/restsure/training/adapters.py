@@ -74,7 +74,7 @@ class LoopLearner:
         self.step, self.model = step, model
 
     def train(self, times: int) -> list[float]:
-        losses = list[float]()
+        losses: list[float] = []
         for _ in range(times):
             try:
                 losses.append(self.step())

@@ -87,7 +87,7 @@ class BatchLearner(ABC):
         """Probabilities of the classes a row, and the classes."""
 
     def train(self, times: int) -> list[float]:
-        losses = list[float]()
+        losses: list[float] = []
         with self.chance.own():
             for _ in range(times):
                 x, y = self.ahead or self.judge.stream.batch(self.pulls)

@@ -61,8 +61,7 @@ class Chance:
 
 def _has_no_seed(model: Any) -> bool:
     """Whether an estimator, or a part of it, has a ``random_state`` that was not set."""
-    parameters = model.get_params() if hasattr(model, "get_params") else {}
-    return any(name.split("__")[-1] == "random_state" and value is None for name, value in parameters.items())
+    return any(vars(part).get("random_state", 0) is None for part in _estimators_in(model))
 
 
 Place = tuple[Any, str]  # an object, and the name of an attribute of it
@@ -70,16 +69,25 @@ Place = tuple[Any, str]  # an object, and the name of an attribute of it
 
 def generators_in(model: Any) -> list[Place]:
     """Where an estimator and its parts hold random generators, in an order that depends on the model's structure only."""
-    found, seen, parts = list[Place](), set[int](), [model]
+    return [
+        (part, name)
+        for part in _estimators_in(model)
+        for name, value in vars(part).items()
+        if isinstance(value, np.random.RandomState)
+    ]
+
+
+def _estimators_in(model: Any) -> Iterator[Any]:
+    """The estimator and its parts, each once; a parameter of an estimator is an attribute by the same name."""
+    seen, parts = set[int](), [model]
     while parts:
         part = parts.pop()
         if isinstance(part, (list, tuple)) or (isinstance(part, np.ndarray) and part.dtype == object):
             parts += list(part)
         elif hasattr(type(part), "get_params") and id(part) not in seen:
             seen.add(id(part))
-            found += [(part, name) for name, value in vars(part).items() if isinstance(value, np.random.RandomState)]
+            yield part
             parts += vars(part).values()
-    return found
 
 
 def is_global(place: Place) -> bool:

@@ -68,7 +68,7 @@ class Progress:
         self.game.tell(arm, losses, cost=cost)
         self.seconds[arm] = self.seconds.get(arm, 0.0) + seconds
         spent, self.spent = self.spent, self.game.spent
-        block = Block(spent, self.names[arm], self.game.pulls[arm], tuple(map(float, losses)), self.spent - spent)
+        block = Block(spent, self.names[arm], self.game.pulls_of(arm), tuple(map(float, losses)), self.spent - spent)
         before = self.history[-1] if self.history else None
         if before is not None and arm in self.cut and before.name == block.name:  # pieces of one decision are one block
             self.history[-1] = Block(

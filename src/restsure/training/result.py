@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from restsure.training.meter import read_budget
 _LAST = 10  # losses of a candidate that its last loss is the mean of
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """Some pulls of one candidate: ``spent`` of the budget was used when they began; it had had ``pulls`` when they ended."""
 
     spent: float

@@ -4,7 +4,7 @@ import errno
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from restsure.errors import InvalidLoss, LearnerLost, RunError, WriteFailed
@@ -116,7 +116,7 @@ class Session:
             try:
                 losses = progress.tell(arm, outcome.losses, outcome.cost, outcome.seconds)
             except InvalidLoss as error:
-                outcome = replace(outcome, error=one_line(error).removeprefix("InvalidLoss: "))
+                outcome = outcome._replace(error=one_line(error).removeprefix("InvalidLoss: "))
             else:
                 self.pieces[arm] = max(1, int(min(2**31, _PIECE_S * len(losses) / max(outcome.seconds, 1e-9))))
                 self._record("block", arm=arm, losses=losses, cost=outcome.cost, seconds=outcome.seconds)
@@ -183,9 +183,9 @@ class Session:
             return self._bring_back(arm)
         recorded = progress.losses(arm)[had:]
         if again.error is None and len(again.losses) != len(recorded):
-            again = replace(again, error=f"{len(again.losses)} losses for {len(recorded)} training steps")
+            again = again._replace(error=f"{len(again.losses)} losses for {len(recorded)} training steps")
         if again.error is not None:
-            self._fail(replace(again, error=f"could not be brought back: {again.error}", cost=None))
+            self._fail(again._replace(error=f"could not be brought back: {again.error}", cost=None))
             return False
         for k, (was, now) in enumerate(zip(recorded, again.losses, strict=True), start=had + 1):
             if was != now:

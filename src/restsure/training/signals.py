@@ -24,6 +24,7 @@ class Signals:
     def __init__(self) -> None:
         self._held, self._waiting = 0, list[int]()  # signals that nobody has taken
         self._before = dict[int, Any]()
+        self._guard = Held(self)
 
     def __enter__(self) -> "Signals":
         if threading.current_thread() is threading.main_thread():
@@ -51,7 +52,7 @@ class Signals:
 
     def held(self) -> "Held":
         """What is done here is done to its end."""
-        return Held(self)
+        return self._guard
 
     def hold(self, by: int) -> None:
         """Hold them once more, or once less."""

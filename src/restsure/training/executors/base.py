@@ -4,9 +4,8 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from restsure.training.adapters import Learner
 from restsure.training.meter import Meter
@@ -14,8 +13,7 @@ from restsure.training.meter import Meter
 _LONGEST, _TRACE = 1_000, 20_000  # characters of an error, and of its traceback, that are kept
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What came of some pulls of one candidate: their losses, as its learner gave them, or the ``error`` in one line.
 
     ``cost``: in the unit of the meter, None where costs are not measured; ``seconds``: how long it took. ``lost``: the place

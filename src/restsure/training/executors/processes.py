@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import connection, util
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -191,7 +191,7 @@ class ProcessCrew(CrewAway):
         outcome = self._outcome(arm, hand.reply, hand.seconds)
         limit = self.executor.memory_limit
         if limit is not None and outcome.error is not None and outcome.error.startswith("MemoryError"):
-            outcome = replace(outcome, error=f"{outcome.error} (memory_limit={limit!r})")
+            outcome = outcome._replace(error=f"{outcome.error} (memory_limit={limit!r})")
         self._ended[arm] = outcome
 
 
