@@ -52,8 +52,9 @@ function layout(story, more) {
     margin: { l: 52, r: 12, t: 10, b: 44 }, height: more.height ?? 330, ...(printing() ? { width: PAPER } : {}), hovermode: more.hovermode ?? "closest",
     hoverlabel: { bgcolor: style("--sheet"), bordercolor: style("--line"), font: { color: style("--ink") }, namelength: 40 },
     showlegend: more.legend ?? false,
-    legend: narrow ? { orientation: "h", y: -0.24, yanchor: "top", font: { size: 11 } } : { font: { size: 11 }, y: 1, yanchor: "top", tracegroupgap: 0 },
+    legend: narrow ? { orientation: "h", y: -0.24, yanchor: "top", font: { size: 11 } } : { font: { size: 11 }, y: 0.92, yanchor: "top", tracegroupgap: 0 }, // below the buttons
     xaxis: axis(more.x), yaxis: axis(more.y), uirevision: `${story.head.title} ${story.head.started_s}`,
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: style("--faint"), activecolor: style("--ink") },
     barmode: "overlay", bargap: 0.3, shapes: more.shapes ?? [], dragmode: narrow ? false : "zoom",
   };
 }
