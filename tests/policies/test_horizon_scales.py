@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import restsure as rs
+from restsure.estimators import CurveModel
 
 
 def play(policy: rs.HorizonLCB, curves: np.ndarray):
@@ -77,6 +78,22 @@ def test_losses_of_any_size_are_played_to_the_end(size: float) -> None:
     assert game.recommend().pulls > 0
     if 1e-100 < size < 1e100:
         assert game.recommend().arm == 0
+
+
+@pytest.mark.parametrize(
+    "curve", [rs.LogTrend(), rs.CurveBank(), rs.PowerLaw(0.5)], ids=lambda curve: type(curve).__name__
+)
+def test_the_unit_of_the_losses_changes_nothing(curve: CurveModel) -> None:
+    s = np.arange(1.0, 301)
+    for seed in range(3):
+        noise = 0.02 * np.random.default_rng(seed).normal(size=(4, 300))
+        curves = np.stack([0.5 / s**0.5 + 0.1 * k for k in (1, 2, 3)] + [0.8 / (s + 5) ** 0.5 + 0.08]) + noise
+        usual = play(rs.HorizonLCB(curve), curves)
+        for unit in (2.0**-180, 2.0**-40, 2.0**40, 2.0**480):
+            game = play(rs.HorizonLCB(curve), unit * curves)
+            assert game.pulls == usual.pulls
+            assert game.recommend().loss == pytest.approx(unit * usual.recommend().loss, rel=1e-9)
+            assert np.array(game.outlook(500)) == pytest.approx(unit * np.array(usual.outlook(500)), rel=1e-9)
 
 
 def test_with_a_reference_orders_of_magnitude_are_told_apart() -> None:

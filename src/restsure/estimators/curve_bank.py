@@ -84,22 +84,21 @@ class CurveBankStates(CurveStates):
         return changed
 
     def _solve(self, cells: NDArray[np.intp]) -> None:
-        """``P = (1/L^2 + G/R)^-1`` and ``P (X^T r / R)``, with ``r`` the losses less what the prior expects."""
+        """``P = R (R/L^2 + G)^-1`` and ``P X^T r / R``, with ``r`` the losses less what the prior expects."""
         size, noise, n = self.scale[cells, None], self.noise[cells, None], self.roughness.pulls[cells, None]
         g, gg, drop, limit = self.g[cells], self.gg[cells], DROP * size, LIMIT * size
-        to_g = (self.gy[cells] - drop * gg - limit * g) / noise
-        to_one = (self.y[cells] - drop * g - limit * n) / noise
+        to_g, to_one = self.gy[cells] - drop * gg - limit * g, self.y[cells] - drop * g - limit * n
         left = self.yy[cells] - 2 * (drop * self.gy[cells] + limit * self.y[cells])
         left = (left + drop * drop * gg + 2 * drop * limit * g + limit * limit * n) / noise
-        kaa, kab, kbb = 1 / size**2 + gg / noise, g / noise, 1 / size**2 + n / noise
-        det = kaa * kbb - kab * kab
-        paa, pab, pbb = kbb / det, -kab / det, kaa / det
+        kaa, kbb = noise / size**2 + gg, noise / size**2 + n  # times the noise they have no unit, and no loss is too small
+        det = kaa * kbb - g * g
+        paa, pab, pbb = kbb / det, -g / det, kaa / det
         alpha, beta = paa * to_g + pab * to_one, pab * to_g + pbb * to_one
-        likelihood = -0.5 * (np.log(det) + left - alpha * to_g - beta * to_one)
+        likelihood = -0.5 * (np.log(det) + left - (alpha * to_g + beta * to_one) / noise)
         weight = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
         self.weight[cells] = weight / weight.sum(axis=1, keepdims=True)
         self.alpha[cells], self.beta[cells] = alpha + drop, beta + limit
-        self.paa[cells], self.pab[cells], self.pbb[cells] = paa, pab, pbb
+        self.paa[cells], self.pab[cells], self.pbb[cells] = noise * paa, noise * pab, noise * pbb
         self.seen[cells] = self.roughness.pulls[cells]
 
     def variance_of_a_loss(self, cell: int) -> float:

@@ -16,7 +16,7 @@ from typing import Final
 
 from restsure.estimators.filters import ALOFT, LEAST_SIZE, LEVEL_SD, MOST_SIZE, STALE
 from restsure.estimators.misfit import FEWEST, SURE, WORTH
-from restsure.estimators.roughness import FADES, HEIGHT, OWN, POOLED, RUNAWAY, STOCK
+from restsure.estimators.roughness import FADES, HEIGHT, NOTHING, OWN, POOLED, RUNAWAY, STOCK
 from restsure.estimators.thinned import SHARE
 
 EPOCH: Final = 0.5  # share of what was left down to which the bound of an index holds: farther down it is looser
@@ -519,7 +519,7 @@ class LiveFilters:
         means = sorted([arm.mean() for arm in self.arms if arm.pulls])
         count = len(means)
         if not count:
-            return 1e-9
+            return NOTHING
         lower, upper = means[(count - 1) // 2], means[count // 2]
         if lower > 0:
             upper = RUNAWAY * min(upper / RUNAWAY, lower)
@@ -529,7 +529,7 @@ class LiveFilters:
         middle = added(means) / count
         spread = math.sqrt(added([(mean - middle) * (mean - middle) for mean in means]) / count)
         scale = min(median, max(8 * spread, median / 10)) if count > 1 else median
-        return max(scale, 1e-3 * max(abs(means[0]), abs(means[-1])), 1e-9)
+        return max(scale, 1e-3 * max(abs(means[0]), abs(means[-1])), NOTHING)
 
 
 def added(values: list[float]) -> float:

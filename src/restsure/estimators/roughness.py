@@ -13,6 +13,7 @@ POOLED = 20.0  # what the noise of all arms weighs against an arm's own, in seco
 OWN = 10  # second differences of an arm that count towards the noise of all
 HEIGHT = 8.0  # times the usual loss of a run: above that a loss only says that it is far too high
 RUNAWAY = HEIGHT * HEIGHT  # the upper one of two middle arms counts as so many times the lower one at the most
+NOTHING = 1e-60  # the size of losses that are all zero: its square is still a number, and so is the square of that
 FADES = 4.0  # an arm's level is at most so many times its last losses: what it started with is past
 STOCK = 1.05  # scale and noise are looked at again when the losses of a run have grown by this factor
 KEPT = BEFORE, LAST, PULLS, HIGHEST, TOTAL, SQUARES, ENDS, HEIGHTS = range(8)  # layers of what is kept of an arm
@@ -143,9 +144,9 @@ class Roughness:
             apart[pulls == 0] = 0.0
         spread = np.sqrt(np.add.reduce(apart * apart, axis=1) / count)
         scale = np.minimum(median, np.where(count > 1, np.maximum(8 * spread, median / 10), median))
-        least = np.maximum(1e-3 * np.maximum.reduce(np.abs(means), axis=1), 1e-9)  # where most arms have no loss at all
+        least = np.maximum(1e-3 * np.maximum.reduce(np.abs(means), axis=1), NOTHING)  # where most arms have no loss at all
         scale = np.maximum(scale, least)
-        return scale if everyone else np.where(pulls.any(axis=1), scale, 1e-9)
+        return scale if everyone else np.where(pulls.any(axis=1), scale, NOTHING)
 
     def noise(self, runs: NDArray[np.intp], scale: Floats) -> Floats:
         """The variance of one loss, for every arm of some runs of that scale: shape (runs, arms)."""
