@@ -90,7 +90,8 @@ class CurveBankStates(CurveStates):
         to_g, to_one = self.gy[cells] - drop * gg - limit * g, self.y[cells] - drop * g - limit * n
         left = self.yy[cells] - 2 * (drop * self.gy[cells] + limit * self.y[cells])
         left = (left + drop * drop * gg + 2 * drop * limit * g + limit * limit * n) / noise
-        kaa, kbb = noise / size**2 + gg, noise / size**2 + n  # times the noise they have no unit, and no loss is too small
+        # times the noise the inverse has no unit, and no loss is too small or too large for it
+        kaa, kbb = noise / size**2 + gg, noise / size**2 + n
         det = kaa * kbb - g * g
         paa, pab, pbb = kbb / det, -g / det, kaa / det
         alpha, beta = paa * to_g + pab * to_one, pab * to_g + pbb * to_one

@@ -144,7 +144,8 @@ class Roughness:
             apart[pulls == 0] = 0.0
         spread = np.sqrt(np.add.reduce(apart * apart, axis=1) / count)
         scale = np.minimum(median, np.where(count > 1, np.maximum(8 * spread, median / 10), median))
-        least = np.maximum(1e-3 * np.maximum.reduce(np.abs(means), axis=1), NOTHING)  # where most arms have no loss at all
+        # where most arms have no loss at all
+        least = np.maximum(1e-3 * np.maximum.reduce(np.abs(means), axis=1), NOTHING)
         scale = np.maximum(scale, least)
         return scale if everyone else np.where(pulls.any(axis=1), scale, NOTHING)
 

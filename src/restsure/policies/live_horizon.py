@@ -46,9 +46,7 @@ class LiveHorizonPlay(HorizonLCBPlay):
 
     def decide(self, rows: Rows) -> None:
         curves = self.curves
-        if self.starting:
-            self.starting = bool((self.pulls < self.first).any())
-        if isinstance(curves, LiveTrend) and self.budget.plain and not self.starting:
+        if isinstance(curves, LiveTrend) and self.budget.plain and not self._starts():
             left = self.horizon - curves.live.told
             if left >= 1 and not np.count_nonzero(self.failed) and not np.count_nonzero(self.wanted):
                 curves.renew()
@@ -60,6 +58,12 @@ class LiveHorizonPlay(HorizonLCBPlay):
         super().decide(rows)
         if isinstance(curves, LiveTrend):
             curves.live.began = math.inf  # bounds of indices may be true no more
+
+    def _starts(self) -> bool:
+        """Whether an arm lacks first pulls."""
+        if self.starting:
+            self.starting = bool((self.pulls < self.first).any())
+        return self.starting
 
     def _pull_one(self, curves: LiveTrend, left: int) -> None:
         """A block for the arm with the lowest index."""
