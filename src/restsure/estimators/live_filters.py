@@ -459,11 +459,11 @@ class LiveFilters:
         return fresh
 
     def lowest(self, share: float, left: float, patience: float, straight: bool, highest: float) -> int:
-        """The arm with the lowest index, at ``share`` of what is left; ``straight``: where arms may hope for lines.
+        """The arm with the lowest index, at ``share`` of what is left; -1 where no index is a number.
 
-        ``highest``: of all losses, or zero where some are below the floor. The index is that of :class:`HorizonLCBPlay`. An arm
-        that was not pulled since its index was computed can reach less now than it could then, and is computed again only
-        if its lower bound is below the best index found.
+        ``straight``: where arms may hope for lines; ``highest``: of all losses, or zero where some are below the floor. The
+        index is that of :class:`HorizonLCBPlay`. An arm that was not pulled since its index was computed can reach less now than
+        it could then, and is computed again only if its lower bound is below the best index found.
         """
         if left < EPOCH * self.began:
             self.began = left

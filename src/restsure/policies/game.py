@@ -61,7 +61,7 @@ class Game:
     def pulls_of(self, arm: int) -> int:
         """Pulls of one arm that have been told."""
         self._take_in()
-        return int(self._play.pulls[0, self._known(arm)])
+        return int(self._play.row.pulls[self._known(arm)])
 
     @property
     def spent(self) -> float:
@@ -305,7 +305,7 @@ class Game:
         return checks.whole(name, value[arm], at_least=1)
 
     def _known(self, arm: Any) -> int:
-        if type(arm) is int and 0 <= arm < self.n_arms:
+        if type(arm) is int and 0 <= arm < self._play.n_arms:
             return arm
         return checks.whole("arm", arm, at_least=0, at_most=self.n_arms - 1)
 
@@ -343,18 +343,12 @@ class Game:
     def _plan(self) -> None:
         self._take_in()
         play = self._play
-        if not play.done[0]:
+        if not play.row.done[0]:
             play.decide(_ONLY)
             if play.all_want:
                 play.wanted += play.all_want
                 play.all_want = 0
-            new = play.wanted[0]
-            if self._out:
-                new = new.copy()
-                for arm, (now, later) in self._out.items():
-                    new[arm] -= now + later
-            arms = new.nonzero()[0]
-            self._queue.extend(zip(arms.tolist(), new[arms].tolist(), strict=True))
+            self._queue.extend(play.fresh(self._out))
 
 
 def _checked_losses(losses: Any, times: int, arm: int) -> list[float]:

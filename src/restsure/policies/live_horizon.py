@@ -1,7 +1,9 @@
 """Optimism at the reach in one live game: most of its decisions in plain numbers."""
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from restsure.policies import horizon_play
 from restsure.policies.budget import Budget
 from restsure.policies.horizon_play import HorizonLCBPlay
 from restsure.policies.peer import Rows
+from restsure.policies.play import Row
 
 if TYPE_CHECKING:
     from restsure.policies.horizon_lcb import HorizonLCB
@@ -25,6 +28,11 @@ class LiveHorizonPlay(HorizonLCBPlay):
     def __init__(self, policy: "HorizonLCB", budget: Budget, *, log: bool):
         super().__init__(policy, budget, 1, log=log)
         self.shifts = policy.shifts
+        self.next: list[tuple[int, int]] = []  # the arm that was chosen in plain numbers, and how many pulls it gets
+
+    @cached_property
+    def row(self) -> "HorizonRow":
+        return HorizonRow(self)
 
     def used(self) -> float:
         if isinstance(self.curves, LiveTrend) and self.budget.plain:
@@ -35,20 +43,21 @@ class LiveHorizonPlay(HorizonLCBPlay):
         if not isinstance(self.curves, LiveTrend) or self.early is not None:
             super().observe_one(arm, losses)
             return
-        self.pulls[0, arm] += len(losses)
-        self.wanted[0, arm] -= len(losses)
+        row = self.row
+        row.pulls[arm] += len(losses)
+        row.wanted[arm] -= len(losses)
         played = self.policy.played(np.array(losses)).tolist() if self.shifts else losses
-        if (highest := max(played)) > self.highest[0]:
-            self.highest[0] = highest
+        if (highest := max(played)) > row.highest[0]:
+            row.highest[0] = highest
         if min(played) < 0:
-            self.below[0] = True
+            row.below[0] = True
         self.curves.add(arm, played)
 
     def decide(self, rows: Rows) -> None:
         curves = self.curves
         if isinstance(curves, LiveTrend) and self.budget.plain and not self._starts():
             left = self.horizon - curves.live.told
-            if left >= 1 and not np.count_nonzero(self.failed) and not np.count_nonzero(self.wanted):
+            if left >= 1 and not any(self.row.failed) and not any(self.row.wanted):
                 curves.renew()
                 if self.odd or curves.bent:
                     self._note_misfits()
@@ -67,6 +76,23 @@ class LiveHorizonPlay(HorizonLCBPlay):
 
     def _pull_one(self, curves: LiveTrend, left: int) -> None:
         """A block for the arm with the lowest index."""
-        highest = 0.0 if self.below[0] else float(self.highest[0])
+        row = self.row
+        highest = 0.0 if row.below[0] else row.highest[0]
         arm = curves.live.lowest(self.share, left, self.policy.patience, self.straight, highest)
-        self.wanted[0, arm] = min(-(-curves.live.arms[arm].pulls // horizon_play.BLOCK), left)
+        if arm < 0:  # no index is a number: the squares of the losses are too large for one
+            arm = row.pulls.tolist().index(min(row.pulls))
+        row.wanted[arm] = times = min(-(-row.pulls[arm] // horizon_play.BLOCK), left)
+        self.next = [(arm, times)]
+
+    def fresh(self, out: Mapping[int, tuple[int, int]]) -> list[tuple[int, int]]:
+        chosen, self.next = self.next, []
+        return chosen or super().fresh(out)
+
+
+class HorizonRow(Row):
+    """And the highest of its losses, and whether one was below the floor."""
+
+    def __init__(self, play: LiveHorizonPlay):
+        super().__init__(play)
+        self.below = play.below.data
+        self.highest: Any = play.highest.data  # of floats

@@ -1,6 +1,8 @@
 """The state of many games of one policy at once."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,18 @@ from numpy.typing import NDArray
 from restsure.errors import InvalidParameter, OutOfTurn
 from restsure.estimators import Cells
 from restsure.problem import Decision
+
+
+class Row:
+    """The first run of a play, which is that of a live game, in plain numbers: the memory is that of the play's arrays.
+
+    Between two decisions a model is trained, and numpy is not in the processor's caches any more: to fetch it takes longer
+    than what there is to reckon.
+    """
+
+    def __init__(self, play: "Play"):
+        self.pulls, self.wanted, self.failed = play.pulls[0].data, play.wanted[0].data, play.failed[0].data
+        self.done = play.done.data
 
 
 class Play(ABC):
@@ -44,6 +58,23 @@ class Play(ABC):
         self.all_want = 0  # instead of ``wanted``: every arm of every run is to be pulled so often
         self.log: list[Decision] | None = [] if log else None
         self.misfits = dict[int, str]()  # arms of a live game whose losses do not go as the policy believes, and how
+
+    @cached_property
+    def row(self) -> Row:
+        return Row(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "row"}  # a copy has a memory of its own
+
+    def fresh(self, out: Mapping[int, tuple[int, int]]) -> list[tuple[int, int]]:
+        """What a live game wants beyond what is ``out``: arms, and how many pulls of each."""
+        new = self.wanted[0]
+        if out:
+            new = new.copy()
+            for arm, (now, later) in out.items():
+                new[arm] -= now + later
+        arms = new.nonzero()[0]
+        return list(zip(arms.tolist(), new[arms].tolist(), strict=True))
 
     def stands(self, run: int) -> NDArray[np.bool_]:
         """Arms that may still be pulled, as long as none fails."""
