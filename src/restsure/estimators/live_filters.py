@@ -462,8 +462,8 @@ class LiveFilters:
         """The arm with the lowest index, at ``share`` of what is left; -1 where no index is a number.
 
         ``straight``: where arms may hope for lines; ``highest``: of all losses, or zero where some are below the floor. The
-        index is that of :class:`HorizonLCBPlay`. An arm that was not pulled since its index was computed can reach less now than
-        it could then, and is computed again only if its lower bound is below the best index found.
+        index is that of :class:`HorizonLCBPlay`. An arm that was not pulled since its index was computed can reach less now
+        than it could then, and is computed again only if its lower bound is below the best index found.
         """
         if left < EPOCH * self.began:
             self.began = left
