@@ -80,9 +80,10 @@ Mean places among all methods, on these regressions and the tasks before: {stand
 
 Processor time of `select` that is neither training nor predicting nor drawing batches, on one core, medians over the seeds. It
 is several times what the same takes where training takes no time ([Speed](#speed)): a learner leaves nothing in the caches. How
-long it takes to fetch things from memory differs by a fifth from run to run where others use the machine too. A step of
-scikit-learn's on 32 samples takes a millisecond, and the smaller tasks show what is too small a step. `RoundRobin` is what
-`select` takes without decisions; `interpreted` is as without a C compiler.
+long it takes to fetch things from memory differs from run to run where others use the machine too, by a fifth, and by half on
+Fashion-MNIST (83 to 125 microseconds with 256 steps): this is one run. A step of scikit-learn's on 32 samples takes a
+millisecond, and the smaller tasks show what is too small a step. `RoundRobin` is what `select` takes without decisions;
+`interpreted` is as without a C compiler.
 """,
     "live_torch": """## Networks on a GPU
 
